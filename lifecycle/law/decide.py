@@ -1,0 +1,182 @@
+"""The whole interpreter: may this party make this act now, and what becomes of the job.
+
+Pure: time, ids and what is known of other jobs come in as arguments. The order of the questions is the order of precedence of
+`Reason`. What the questions are stands in `table`; how an accepted act is learnt, in `fold`.
+"""
+
+from datetime import datetime
+
+from lifecycle.law.acts import Act, Lapse, Request
+from lifecycle.law.errors import Reason, Refusal
+from lifecycle.law.guards.move import Fault, Move, World
+from lifecycle.law.job import Job, Wait
+from lifecycle.law.limits import LIMITS, Limits
+from lifecycle.law.log import Entry, Lineage
+from lifecycle.law.states import ENDED, Role
+from lifecycle.law.table import ANSWERS_BRIEF, ANSWERS_STANDING, DEMANDS, LAW, LAWS, Law, Row
+
+ALONE = World()
+"""A job with no parent, no children, nothing superseded."""
+
+
+def decide(
+    job: Job,
+    act: Act,
+    *,
+    id: str,
+    by: str,
+    now: datetime,
+    world: World = ALONE,
+    limits: Limits = LIMITS,
+    law: Law | None = None,
+) -> Entry | Refusal:
+    """The entry that this act becomes, unsealed, or why it is refused. `lapse` makes the clock's own.
+
+    `id` is the act's, `by` a party's, `now` the engine's time: aware, in UTC. Whatever is due has lapsed before.
+    """
+    law = law or LAWS[job.law]
+    name = act.act
+    rows = law.moves[job.stage].get(name)
+    if rows is None:
+        return refuse(job, act, by, _unmoved(job, act), law)
+    if not _holds(job, rows[0].by, by):
+        return refuse(job, act, by, Fault(Reason.NOT_AUTHORISED, *_whose(job, rows[0])), law)
+    if (name in ANSWERS_BRIEF or name in ANSWERS_STANDING) and act.answered != (standing := answerable(job, name)):
+        return refuse(job, act, by, _stale(job, act, standing), law)
+    demands = DEMANDS[rows[0].act]
+    if demands:
+        move = Move(job, act, by, now, world, limits)
+        for demand in demands:
+            fault = demand(move)
+            if fault is not None:
+                return refuse(job, act, by, fault, law, demand.__name__)
+    row = rows[0] if not rows[0].when else law.choose(job, act)
+    if row is None:
+        return refuse(job, act, by, Fault(Reason.ILLEGAL, "no edge of the table fits", "take another act"), law)
+    return Entry(job.id, job.seq + 1, id, act, by, max(now, job.at), job.stage, row.to, job.law)
+
+
+def begin(
+    job: str, act: Request, *, id: str, by: str, now: datetime, world: World = ALONE, limits: Limits = LIMITS, law: Law = LAW
+) -> Entry | Refusal:
+    """The first entry of a new job, unsealed, or why the request is refused."""
+    move = Move(None, act, by, now, world, limits)
+    for demand in DEMANDS["request"]:
+        fault = demand(move)
+        if fault is not None:
+            return Refusal(fault.reason, act.act, job, by, None, ("request",), fault.detail, fault.mend, demand.__name__)
+    parent = world.parent
+    lineage = None
+    if parent is not None:
+        line, terms = parent.brief.lineage, parent.terms
+        exclusions, requirements = tuple(e.id for e in terms.exclusions), tuple(r.id for r in terms.requirements)
+        lineage = Lineage(line.root, line.depth + 1, exclusions, requirements)
+    (row,) = law.moves[None]["request"]
+    return Entry(job, 0, id, act, by, now, None, row.to, law.version, lineage)
+
+
+def lapse(job: Job, act: Lapse, *, id: str, now: datetime, law: Law | None = None) -> Entry:
+    """The entry that a due lapse becomes. Only `deadlines.due` makes a lapse, and only an engine asks for this."""
+    row = (law or LAWS[job.law]).choose(job, act)
+    if row is None:
+        raise ValueError(f"`{act.cause}` does not fall due in `{job.stage}`; ask `due` what does")
+    return Entry(job.id, job.seq + 1, id, act, Role.CLOCK.value, max(now, job.at), job.stage, row.to, job.law)
+
+
+def may(job: Job, by: str, law: Law | None = None) -> tuple[str, ...]:
+    """The acts that a party may take now, in the order of the table."""
+    law = law or LAWS[job.law]
+    return tuple(
+        name
+        for name, rows in law.moves[job.stage].items()
+        if _holds(job, rows[0].by, by) and any(all(choice(job, _NO_ACT) for choice in row.when) for row in rows)
+    )
+
+
+def answerable(job: Job, name: str) -> str | None:
+    """The id that an act of this name must answer now; None if nothing stands, or the act answers nothing."""
+    if name in ANSWERS_BRIEF:
+        return job.brief.id
+    return job.standing.id if name in ANSWERS_STANDING and job.standing is not None else None
+
+
+def weigh(content: str, act: Act, limits: Limits = LIMITS) -> Fault | None:
+    """Whether an act is small enough to be kept; `content` is the act as `written`. Asked before anything else."""
+    if len(content) > limits.payload_bytes:
+        detail = f"{len(content)} bytes, {limits.payload_bytes} are the limit"
+        return Fault(Reason.PAYLOAD_TOO_LARGE, detail, "put it into a file and point at that")
+    if len(content) > limits.text_chars and (longest := _longest(act.model_dump(mode="json"))) > limits.text_chars:
+        detail = f"a text of {longest} characters, {limits.text_chars} are the limit"
+        return Fault(Reason.TEXT_TOO_LONG, detail, "put it into a file and point at that")
+    return None
+
+
+def refuse(job: Job, act: Act, by: str, fault: Fault, law: Law | None = None, guard: str = "") -> Refusal:
+    """The refusal of an act on a job that stands as it stands."""
+    return Refusal(fault.reason, act.act, job.id, by, job.stage, may(job, by, law), fault.detail, fault.mend, guard)
+
+
+_NO_ACT = Act(act="")
+
+
+def _holds(job: Job, role: Role, by: str) -> bool:
+    """Whether the party holds the role at this job. Nobody holds the clock's: its lapses do not come this way."""
+    parties = job.brief.parties
+    match role:
+        case Role.WORKER:
+            return by == parties.worker
+        case Role.REQUESTER:
+            return by == parties.requester
+        case Role.VERIFIER:
+            return by == parties.verifier
+        case Role.REVIEWER:
+            return by == parties.reviewer
+        case Role.APPROVER:
+            return by == parties.approver
+        case Role.NEEDED:
+            need = job.standing.need if isinstance(job.standing, Wait) else None
+            return by == parties.requester or (need is not None and by == need.whom)
+        case Role.CLOCK:
+            return False
+
+
+def _whose(job: Job, row: Row) -> tuple[str, str]:
+    who = "the engine's clock" if row.by is Role.CLOCK else f"the {row.by}" if row.by is not Role.NEEDED else str(row.by)
+    return f"`{row.act}` is for {who}", "let that party act, or take an act of your own"
+
+
+def _stale(job: Job, act: Act, standing: str | None) -> Fault:
+    if act.act == "decide" and (closed := _closed_set(job, act)) is not None:
+        return closed
+    named = f"answers `{act.answered}`" if act.answered else "names nothing it answers"
+    return Fault(Reason.STALE_OFFER, f"{named}, `{standing}` stands", f"read it and answer `{standing}`")
+
+
+def _unmoved(job: Job, act: Act) -> Fault:
+    """Why there is no edge: the job has ended, or the stage has no such act."""
+    if job.stage in ENDED:
+        ended = job.termination
+        how = f"ended as {ended}" + (f" ({ended.cause} due, owed by `{ended.owed_by}`)" if ended and ended.cause else "")
+        return Fault(Reason.CLOSED, f"it {how}", "ask anew with a request that supersedes it")
+    if act.act == "decide" and (closed := _closed_set(job, act)) is not None:
+        return closed
+    waits = job.pause
+    owed = f"it waits for {waits.decision}, owed by `{waits.owed_by}`" if waits else "it waits for its worker"
+    return Fault(Reason.ILLEGAL, f"no `{act.act}` leaves `{job.stage}`; {owed}", "take an act that this stage has")
+
+
+def _closed_set(job: Job, act: Act) -> Fault | None:
+    """What became of a set that is not the open one: decided, expired, or never issued."""
+    for set_id, how in job.tally.sets:
+        if set_id == act.answered:
+            reason = Reason.EXPIRED if how == "expired" else Reason.ALREADY_DECIDED
+            return Fault(reason, f"set `{set_id}` is {how}", "propose the calls anew")
+    return Fault(Reason.UNKNOWN_SET, f"no set `{act.answered}` was issued here", "answer the set that is open, by its id")
+
+
+def _longest(value: object) -> int:
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, dict):
+        return max((max(len(key), _longest(item)) for key, item in value.items()), default=0)
+    return max(map(_longest, value), default=0) if isinstance(value, list) else 0

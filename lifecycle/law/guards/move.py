@@ -1,0 +1,69 @@
+"""What a demand is given, and what it answers with.
+
+A demand is a plain function that asks one thing of a move and returns a `Fault`, or none. Here lives what all of them share.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from attrs import frozen
+
+from lifecycle.law import acts
+from lifecycle.law.capability import Requirement
+from lifecycle.law.errors import Reason
+from lifecycle.law.job import Job
+from lifecycle.law.limits import Limits
+from lifecycle.law.terms import Exclusion
+
+
+@frozen
+class Fault:
+    """Why a demand is not met, and what would meet it."""
+
+    reason: Reason
+    detail: str
+    mend: str
+
+
+@frozen
+class World:
+    """What the law may know besides the job itself: of its parent, of the job it supersedes, of its children."""
+
+    parent: Job | None = None
+    superseded: Job | None = None
+    children: int = 0
+    """How many jobs were delegated from this one; for a request, from its parent."""
+    children_open: tuple[str, ...] = ()
+
+
+@frozen
+class Move:
+    """An act that somebody wants to make, and everything it is judged by. `job` is None for a request only."""
+
+    job: Job | None
+    act: acts.Act
+    by: str
+    now: datetime
+    world: World
+    limits: Limits
+
+
+def uncovered(have: Iterable[Exclusion], want: Iterable[Exclusion]) -> list[str]:
+    """The exclusions wanted that are not there, as they stand, named."""
+    held = list(have)
+    return [f"exclusion `{exclusion.id}`" for exclusion in want if exclusion not in held]
+
+
+def unentailed(have: Iterable[Requirement], want: Iterable[Requirement]) -> list[str]:
+    """The invariants wanted that are not there, whatever the evidence in hand, named."""
+    held = {requirement.id: requirement.asks for requirement in have}
+    return [f"invariant `{requirement.id}`" for requirement in want if held.get(requirement.id) != requirement.asks]
+
+
+def imposed(job: Job) -> tuple[list[Exclusion], list[Requirement]]:
+    """What the job's parent imposed on it when it was requested."""
+    line, terms = job.brief.lineage, job.brief.terms
+    return (
+        [exclusion for exclusion in terms.exclusions if exclusion.id in line.exclusions],
+        [requirement for requirement in terms.requirements if requirement.id in line.requirements],
+    )

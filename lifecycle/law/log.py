@@ -1,0 +1,247 @@
+"""The log of a job: entries, how they are sealed into a chain, and what is asked of a store that keeps them.
+
+An entry is an accepted act as it stands in the log. Its hash covers the previous entry's hash and the stored bytes. Here lives
+the stored form and nothing that decides; a store keeps entries and refuses a taken seq, it holds no rule of the lifecycle.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Protocol
+
+from attrs import field, frozen
+from pydantic import ValidationError
+
+from lifecycle.law.acts import ACTS, Act
+from lifecycle.law.errors import CorruptLog, KeptRefusal
+from lifecycle.law.states import Stage
+from lifecycle.law.values import instant
+
+_ENVELOPE = {"id", "at"}
+
+
+@frozen
+class Lineage:
+    """A job's place in its delegation tree, fixed by its request: the root, the depth below it, and what the parent imposes."""
+
+    root: str
+    depth: int
+    exclusions: tuple[str, ...]
+    requirements: tuple[str, ...]
+
+
+@frozen
+class Proof:
+    """Room for a signature: its scheme and its bytes, inside the entry's hash."""
+
+    scheme: str
+    data: str
+
+
+@frozen
+class Receipt:
+    """What a party holds of an accepted act: its place in the log and the hash of the log up to it."""
+
+    job: str
+    seq: int
+    id: str
+    act: str
+    stage: Stage
+    at: datetime
+    hash: str
+
+
+@frozen
+class Entry:
+    """An accepted act as it stands in the log. Unsealed (fresh from the law) it has no `body` and no `hash` yet.
+
+    `at` is the engine's time, aware and in UTC; `act.at` is what the sender claimed. `origin` is the stage left (None for a new
+    job), `stage` the one entered.
+    """
+
+    job: str
+    seq: int
+    id: str
+    act: Act
+    by: str
+    at: datetime
+    origin: Stage | None
+    stage: Stage
+    law: int
+    lineage: Lineage | None = None
+    proof: Proof | None = None
+    prev: str = ""
+    hash: str = ""
+    body: bytes = field(default=b"", repr=False)
+
+    @property
+    def receipt(self) -> Receipt:
+        """What the party that made the act is given, and given again for every retry."""
+        return Receipt(self.job, self.seq, self.id, self.act.act, self.stage, self.at, self.hash)
+
+
+def chained(prev: str, body: bytes) -> str:
+    """The hash of an entry: sha256, in hex, over the previous entry's hash and the stored bytes."""
+    return hashlib.sha256(prev.encode() + b"\n" + body).hexdigest()
+
+
+def written(act: Act) -> str:
+    """What an act says, as JSON: ASCII, absent fields left out, without the id and the time its sender claims.
+
+    The form that is stored, measured and hashed. Two acts say the same if this is the same.
+    """
+    return act.__pydantic_serializer__.to_json(act, exclude=_ENVELOPE, exclude_none=True, ensure_ascii=True).decode()
+
+
+def seal(entry: Entry, prev: str, content: str) -> Entry:
+    """The entry with its stored bytes, chained to the one before it; `content` is its act as `written`."""
+    origin = f'"{entry.origin}"' if entry.origin is not None else "null"
+    more = ""
+    if entry.lineage is not None:
+        line = entry.lineage
+        tree = {"root": line.root, "depth": line.depth, "exclusions": line.exclusions, "requirements": line.requirements}
+        more = f',"lineage":{json.dumps(tree, separators=(",", ":"))}'
+    if entry.proof is not None:
+        more += f',"proof":{json.dumps([entry.proof.scheme, entry.proof.data])}'
+    if entry.act.at is not None:
+        more += f',"claimed":"{instant(entry.act.at)}"'
+    body = (
+        f'{{"job":"{entry.job}","seq":{entry.seq},"id":"{entry.id}","by":"{entry.by}","at":"{instant(entry.at)}",'
+        f'"from":{origin},"to":"{entry.stage.value}","law":{entry.law},"act":{content}{more}}}'
+    ).encode()
+    return Entry(
+        entry.job, entry.seq, entry.id, entry.act, entry.by, entry.at, entry.origin, entry.stage, entry.law, entry.lineage,
+        entry.proof, prev, chained(prev, body), body,
+    )  # fmt: skip
+
+
+def unseal(job: str, seq: int, prev: str, hash: str, body: bytes) -> Entry:
+    """The entry that these stored bytes are; CorruptLog if they are no entry. The chain itself is `audit`'s to check."""
+    try:
+        held = json.loads(body)
+        line, proof = held.get("lineage"), held.get("proof")
+        return Entry(
+            held["job"],
+            held["seq"],
+            held["id"],
+            ACTS[held["act"]["act"]].model_validate({**held["act"], "id": held["id"], "at": held.get("claimed")}),
+            held["by"],
+            datetime.fromisoformat(held["at"]),
+            Stage(held["from"]) if held["from"] is not None else None,
+            Stage(held["to"]),
+            held["law"],
+            line and Lineage(line["root"], line["depth"], tuple(line["exclusions"]), tuple(line["requirements"])),
+            proof and Proof(*proof),
+            prev,
+            hash,
+            body,
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, ValidationError) as error:
+        raise CorruptLog(job, seq, f"its bytes are no entry ({type(error).__name__})") from error
+
+
+@frozen
+class Head:
+    """Where a job's log stands: what a writer must have read for its write to count."""
+
+    seq: int
+    hash: str
+    children: int = 0
+    """How many jobs were ever delegated from this one."""
+    renewed_at: datetime | None = None
+    """The last renewal of the worker's lease, which leaves no entry."""
+
+
+@frozen
+class Row:
+    """What a store shows of a job without reading its log. Thrown away and rebuilt at will.
+
+    `due` is never later than the job's due time; it may be earlier, for whoever acts on it judges the job anew.
+    """
+
+    job: str
+    stage: Stage
+    requester: str
+    worker: str
+    goal: str
+    parent: str | None
+    requested_at: datetime
+    updated_at: datetime
+    due: datetime | None
+
+
+@frozen
+class Change:
+    """One job's new entries, the head they were decided on (None: a new job) and the row that shows them."""
+
+    head: Head | None
+    entries: Sequence[Entry]
+    row: Row
+
+
+@frozen
+class Query:
+    """Which rows: every filter given must hold. In order of job id, or of due time if `due_by` is given."""
+
+    stages: frozenset[Stage] | None = None
+    requester: str | None = None
+    worker: str | None = None
+    parent: str | None = None
+    due_by: datetime | None = None
+    after: str = ""
+    """Only job ids greater than this: the last one of the page before."""
+    limit: int = 1000
+
+
+class Store(Protocol):
+    """What is asked of a store. It keeps; it does not decide. Safe for threads; `sqlite` and above safe for processes.
+
+    Every write is durable before the call returns, all of it or none. A write whose head is not the job's head any more is a
+    Conflict and writes nothing. What cannot be written is a StoreError, and the store goes on as it was.
+    """
+
+    def append(self, changes: Sequence[Change], reads: Sequence[tuple[str, Head]] = ()) -> None:
+        """Append all changes in one commit, if every head, also of the jobs merely read, is still as given.
+
+        A change that makes a job with a parent counts as one more child in the parent's head.
+        """
+
+    def read(self, job: str, after: int = -1) -> tuple[Head, Sequence[Entry]] | None:
+        """The job's head and its entries after a seq, from one moment; None if there is no such job."""
+
+    def feed(self, after: int = 0, limit: int = 1000) -> Sequence[tuple[int, Entry]]:
+        """Entries of all jobs after a position, each with its own, each job's in seq order.
+
+        No entry ever appears behind a position that was given out.
+        """
+
+    def find(self, query: Query) -> Sequence[Row]:
+        """The rows that the query asks for."""
+
+    def mark(self, job: str, head: Head, renewed_at: datetime | None, due: datetime | None) -> None:
+        """Keep a renewal and a due time, neither of which is an entry; a Conflict if the head is another."""
+
+    def keep_refusal(self, kept: KeptRefusal, cap: int | None) -> None:
+        """Keep a refusal, unless the job has `cap` of them already (None: keep it always)."""
+
+    def refusals(self, job: str) -> Sequence[KeptRefusal]:
+        """The refusals kept for a job, oldest first."""
+
+    def put(self, shelf: str, key: str, text: str | None, was: str | None) -> bool:
+        """Set a text beside the log (None: remove it) if it still is `was` (None: absent); say whether it was."""
+
+    def shelf(self, shelf: str) -> dict[str, str]:
+        """All texts of a shelf by key: hook positions, failures, claims; never what the log could tell."""
+
+    def renewals_since(self) -> datetime:
+        """Since when renewals were kept without a loss: a lease older than that is given one lease of grace."""
+
+    def reindex(self, row: Callable[[Sequence[Entry]], Row]) -> None:
+        """Throw all rows away and make them anew from the log; renewals are lost with them."""
+
+    def now(self) -> datetime:
+        """The time, by the store's own authority: aware, in UTC."""
+
+    def close(self) -> None:
+        """Let go of files and connections; twice is once."""
