@@ -4,16 +4,18 @@ Pure: time, ids and what is known of other jobs come in as arguments. The order 
 `Reason`. What the questions are stands in `table`; how an accepted act is learnt, in `fold`.
 """
 
+from collections.abc import Callable, Mapping
 from datetime import datetime
+from operator import attrgetter
 
 from lifecycle.law.acts import Act, Lapse, Request
 from lifecycle.law.errors import Reason, Refusal
 from lifecycle.law.guards.move import Fault, Move, World
-from lifecycle.law.job import Job, Wait
+from lifecycle.law.job import Job, Parties, Wait
 from lifecycle.law.limits import LIMITS, Limits
-from lifecycle.law.log import Entry, Lineage
+from lifecycle.law.log import Draft, Entry, Lineage
 from lifecycle.law.states import ENDED, Role
-from lifecycle.law.table import ANSWERS_BRIEF, ANSWERS_STANDING, DEMANDS, LAW, LAWS, Law, Row
+from lifecycle.law.table import ANSWERS_BRIEF, ANSWERS_STANDING, DEMANDS, LAW, LAWS, Law
 
 ALONE = World()
 """A job with no parent, no children, nothing superseded."""
@@ -35,25 +37,24 @@ def decide(
     `id` is the act's, `by` a party's, `now` the engine's time: aware, in UTC. Whatever is due has lapsed before.
     """
     law = law or LAWS[job.law]
-    name = act.act
-    rows = law.moves[job.stage].get(name)
-    if rows is None:
+    way = law.ways[job.stage].get(act.act)
+    if way is None:
         return refuse(job, act, by, _unmoved(job, act), law)
-    if not _holds(job, rows[0].by, by):
-        return refuse(job, act, by, Fault(Reason.NOT_AUTHORISED, *_whose(job, rows[0])), law)
-    if (name in ANSWERS_BRIEF or name in ANSWERS_STANDING) and act.answered != (standing := answerable(job, name)):
+    if not _holds(job, way.by, by):
+        return refuse(job, act, by, Fault(Reason.NOT_AUTHORISED, *_whose(way.by, way.act)), law)
+    if way.answers and act.answered != (standing := answerable(job, way.act)):
         return refuse(job, act, by, _stale(job, act, standing), law)
-    demands = DEMANDS[rows[0].act]
-    if demands:
+    if way.demands:
         move = Move(job, act, by, now, world, limits)
-        for demand in demands:
+        for demand in way.demands:
             fault = demand(move)
             if fault is not None:
                 return refuse(job, act, by, fault, law, demand.__name__)
-    row = rows[0] if not rows[0].when else law.choose(job, act)
+    row = way.rows[0] if not way.rows[0].when else law.choose(job, act)
     if row is None:
         return refuse(job, act, by, Fault(Reason.ILLEGAL, "no edge of the table fits", "take another act"), law)
-    return Entry(job.id, job.seq + 1, id, act, by, max(now, job.at), job.stage, row.to, job.law)
+    at = max(now, job.at)
+    return Draft(job.id, job.seq + 1, id, act, by, at, job.stage, row.to, job.law).close()
 
 
 def begin(
@@ -71,8 +72,8 @@ def begin(
         line, terms = parent.brief.lineage, parent.terms
         exclusions, requirements = tuple(e.id for e in terms.exclusions), tuple(r.id for r in terms.requirements)
         lineage = Lineage(line.root, line.depth + 1, exclusions, requirements)
-    (row,) = law.moves[None]["request"]
-    return Entry(job, 0, id, act, by, now, None, row.to, law.version, lineage)
+    (row,) = law.ways[None]["request"].rows
+    return Draft(job, 0, id, act, by, now, None, row.to, law.version, lineage).close()
 
 
 def lapse(job: Job, act: Lapse, *, id: str, now: datetime, law: Law | None = None) -> Entry:
@@ -80,7 +81,7 @@ def lapse(job: Job, act: Lapse, *, id: str, now: datetime, law: Law | None = Non
     row = (law or LAWS[job.law]).choose(job, act)
     if row is None:
         raise ValueError(f"`{act.cause}` does not fall due in `{job.stage}`; ask `due` what does")
-    return Entry(job.id, job.seq + 1, id, act, Role.CLOCK.value, max(now, job.at), job.stage, row.to, job.law)
+    return Draft(job.id, job.seq + 1, id, act, Role.CLOCK.value, max(now, job.at), job.stage, row.to, job.law).close()
 
 
 def may(job: Job, by: str, law: Law | None = None) -> tuple[str, ...]:
@@ -88,8 +89,8 @@ def may(job: Job, by: str, law: Law | None = None) -> tuple[str, ...]:
     law = law or LAWS[job.law]
     return tuple(
         name
-        for name, rows in law.moves[job.stage].items()
-        if _holds(job, rows[0].by, by) and any(all(choice(job, _NO_ACT) for choice in row.when) for row in rows)
+        for name, way in law.ways[job.stage].items()
+        if _holds(job, way.by, by) and any(all(choice(job, _NO_ACT) for choice in row.when) for row in way.rows)
     )
 
 
@@ -121,28 +122,26 @@ _NO_ACT = Act(act="")
 
 def _holds(job: Job, role: Role, by: str) -> bool:
     """Whether the party holds the role at this job. Nobody holds the clock's: its lapses do not come this way."""
-    parties = job.brief.parties
-    match role:
-        case Role.WORKER:
-            return by == parties.worker
-        case Role.REQUESTER:
-            return by == parties.requester
-        case Role.VERIFIER:
-            return by == parties.verifier
-        case Role.REVIEWER:
-            return by == parties.reviewer
-        case Role.APPROVER:
-            return by == parties.approver
-        case Role.NEEDED:
-            need = job.standing.need if isinstance(job.standing, Wait) else None
-            return by == parties.requester or (need is not None and by == need.whom)
-        case Role.CLOCK:
-            return False
+    if role is _NEEDED:
+        need = job.standing.need if isinstance(job.standing, Wait) else None
+        return by == job.brief.parties.requester or (need is not None and by == need.whom)
+    chair = _CHAIRS.get(role)
+    return chair is not None and chair(job.brief.parties) == by
 
 
-def _whose(job: Job, row: Row) -> tuple[str, str]:
-    who = "the engine's clock" if row.by is Role.CLOCK else f"the {row.by}" if row.by is not Role.NEEDED else str(row.by)
-    return f"`{row.act}` is for {who}", "let that party act, or take an act of your own"
+_NEEDED = Role.NEEDED
+_CHAIRS: Mapping[Role, Callable[[Parties], str]] = {
+    Role.REQUESTER: attrgetter("requester"),
+    Role.WORKER: attrgetter("worker"),
+    Role.REVIEWER: attrgetter("reviewer"),
+    Role.VERIFIER: attrgetter("verifier"),
+    Role.APPROVER: attrgetter("approver"),
+}
+
+
+def _whose(role: Role, act: str) -> tuple[str, str]:
+    who = "the engine's clock" if role is Role.CLOCK else f"the {role}" if role is not Role.NEEDED else str(role)
+    return f"`{act}` is for {who}", "let that party act, or take an act of your own"
 
 
 def _stale(job: Job, act: Act, standing: str | None) -> Fault:

@@ -6,8 +6,8 @@ for every case that it passes. Whether an act may become an entry is asked in `t
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime, timedelta
-from typing import Any, TypedDict
+from datetime import datetime
+from typing import Any
 
 from attrs import evolve
 
@@ -17,12 +17,12 @@ from lifecycle.law.job import (
     NOTHING,
     Brief,
     Delivery,
+    Draft,
     Job,
     Offer,
     Parties,
     Pledge,
     Proposal,
-    Standing,
     Tally,
     Termination,
     Wait,
@@ -33,7 +33,7 @@ from lifecycle.law.job import (
 )
 from lifecycle.law.log import Entry, Lineage
 from lifecycle.law.states import BOUND, ENDED, RUNNING, Cause, Ending, Stage, Status, Work
-from lifecycle.law.terms import Spent, Terms
+from lifecycle.law.terms import Terms
 
 ENDINGS = {
     Cause.PARENT: Ending.PARENT_CLOSED,
@@ -45,149 +45,119 @@ ENDINGS = {
 """The reason that a lapsed deadline gives; any other cause gives expired."""
 
 
-class Facts(TypedDict, total=False):
-    """What one act teaches besides the stage and the times."""
-
-    brief: Brief
-    terms: Terms
-    complete_by: datetime
-    pointed: timedelta
-    standing: Standing
-    pledge: Pledge | None
-    tally: Tally
-    work: Work
-
-
 def learn(job: Job | None, entry: Entry) -> Job:
     """The job after one more entry."""
     if job is None:
         return _born(entry)
     act, at, stage, origin = entry.act, entry.at, entry.stage, job.stage
-    entered_at, ran, heard_at, complete_by, spent = job.entered_at, job.ran, job.heard_at, job.complete_by, job.spent
-    if stage is not origin:
-        ran = worked(job, at)
-        if origin is Stage.UNDER_REVIEW or origin is Stage.DELIVERED:
-            complete_by += at - entered_at
-        if stage in RUNNING and origin not in RUNNING:
-            heard_at = at
-        entered_at = at
-    if entry.by == job.brief.parties.worker:
-        heard_at = at
-        told: Spent | None = getattr(act, "spent", None)
-        spent = told or spent
-    lesson = LESSONS.get(type(act))
-    facts: Facts = lesson(job, entry, act) if lesson else {}
-    termination = job.termination
-    if termination is None and stage in ENDED:
-        termination = _termination(job, entry)
-    return Job(
-        job.id, job.law, entry.seq, stage, at, entered_at, facts.get("brief", job.brief), facts.get("terms", job.terms),
-        facts.get("complete_by", complete_by), heard_at, facts.get("pointed", job.pointed), ran, spent,
-        facts.get("standing", job.standing), facts.get("pledge", job.pledge), facts.get("tally", job.tally),
-        facts.get("work", job.work), termination,
+    draft = Draft(
+        job.id, job.law, entry.seq, stage, at, job.entered_at, job.brief, job.terms, job.complete_by, job.heard_at, job.pointed,
+        job.ran, job.spent, job.standing, job.pledge, job.tally, job.work, job.termination,
     )  # fmt: skip
+    if stage is not origin:
+        draft.ran, draft.entered_at = worked(job, at), at
+        if origin is _UNDER_REVIEW or origin is _DELIVERED:
+            draft.complete_by += at - job.entered_at
+        if stage in RUNNING and origin not in RUNNING:
+            draft.heard_at = at
+        if stage in ENDED and job.termination is None:
+            draft.termination = _termination(job, entry)
+    if entry.by == job.brief.parties.worker:
+        draft.heard_at = at
+        draft.spent = getattr(act, "spent", None) or job.spent
+    lesson = LESSONS.get(type(act))
+    if lesson is not None:
+        lesson(draft, job, entry, act)
+    return draft.close()
 
 
-def _progress(job: Job, entry: Entry, act: acts.Progress) -> Facts:
-    return {"pointed": worked(job, entry.at)} if act.points_at else {}
+def _progress(draft: Draft, job: Job, entry: Entry, act: acts.Progress) -> None:
+    if act.points_at:
+        draft.pointed = worked(job, entry.at)
 
 
-def _accept(job: Job, entry: Entry, act: acts.Accept) -> Facts:
-    terms = pledged(job.brief.terms, act)
-    pledge = Pledge(entry.id, act.advertisement, act.estimate, act.alongside)
-    return {
-        "terms": terms,
-        "complete_by": _complete_by(job.brief, terms),
-        "pledge": pledge,
-        "standing": pledge,
-        "pointed": worked(job, entry.at),
-    }
+def _accept(draft: Draft, job: Job, entry: Entry, act: acts.Accept) -> None:
+    draft.terms = pledged(job.brief.terms, act)
+    draft.complete_by = _complete_by(job.brief, draft.terms)
+    draft.standing = draft.pledge = Pledge(entry.id, act.advertisement, act.estimate, act.alongside)
+    draft.pointed = draft.ran
 
 
-def _deliver(job: Job, entry: Entry, act: acts.Deliver) -> Facts:
-    facts: Facts = {"standing": Delivery(entry.id, act.artifacts, act.report)}
+def _deliver(draft: Draft, job: Job, entry: Entry, act: acts.Deliver) -> None:
+    draft.standing = Delivery(entry.id, act.artifacts, act.report)
     if act.artifacts or act.value is not None or act.report is not None:
-        facts["pointed"] = worked(job, entry.at)
-    return facts
+        draft.pointed = draft.ran
 
 
-def _block(job: Job, entry: Entry, act: acts.Block) -> Facts:
-    return {"standing": Wait(entry.id, act.need, None), "tally": evolve(job.tally, blocks=job.tally.blocks + 1)}
+def _block(draft: Draft, job: Job, entry: Entry, act: acts.Block) -> None:
+    draft.standing = Wait(entry.id, act.need, None)
+    draft.tally = evolve(job.tally, blocks=job.tally.blocks + 1)
 
 
-def _propose(job: Job, entry: Entry, act: acts.Propose) -> Facts:
-    proposal = Proposal(entry.id, act.calls, act.expires_at or entry.at + limits.APPROVAL)
-    return {"standing": proposal, "tally": evolve(job.tally, proposals=job.tally.proposals + 1)}
+def _propose(draft: Draft, job: Job, entry: Entry, act: acts.Propose) -> None:
+    draft.standing = Proposal(entry.id, act.calls, act.expires_at or entry.at + limits.APPROVAL)
+    draft.tally = evolve(job.tally, proposals=job.tally.proposals + 1)
 
 
-def _decide(job: Job, entry: Entry, act: acts.Decide) -> Facts:
-    return {"tally": _closed_set(job, "decided")}
+def _decide(draft: Draft, job: Job, entry: Entry, act: acts.Decide) -> None:
+    draft.tally = _closed_set(job, "decided")
 
 
-def _counter(job: Job, entry: Entry, act: acts.Counter) -> Facts:
-    offer = Offer(entry.id, act.terms or Terms(), act.concern, act.binding, act.advertisement)
-    bound = job.stage in BOUND
-    return {"standing": offer, "tally": evolve(job.tally, counters=job.tally.counters + bound)}
+def _counter(draft: Draft, job: Job, entry: Entry, act: acts.Counter) -> None:
+    draft.standing = Offer(entry.id, act.terms or Terms(), act.concern, act.binding, act.advertisement)
+    draft.tally = evolve(job.tally, counters=job.tally.counters + (job.stage in BOUND))
 
 
-def _adopt(job: Job, entry: Entry, act: acts.Adopt) -> Facts:
+def _adopt(draft: Draft, job: Job, entry: Entry, act: acts.Adopt) -> None:
     offer, pledge = job.standing, job.pledge
     assert isinstance(offer, Offer)
+    draft.terms, draft.complete_by = offer.terms, _complete_by(job.brief, offer.terms)
     held = offer.advertisement or (pledge.advertisement if pledge else None)
-    taken = Pledge(entry.id, held, None, pledge.alongside if pledge else False)
-    return {
-        "terms": offer.terms,
-        "complete_by": _complete_by(job.brief, offer.terms),
-        "pledge": taken,
-        "standing": taken,
-        "pointed": job.ran if job.stage is Stage.COUNTERED else job.pointed,
-    }
+    draft.standing = draft.pledge = Pledge(entry.id, held, None, pledge.alongside if pledge else False)
+    if job.stage is Stage.COUNTERED:
+        draft.pointed = draft.ran
 
 
-def _defer(job: Job, entry: Entry, act: acts.Defer) -> Facts:
-    wait = Wait(entry.id, act.need, act.until)
-    return {"standing": wait, "tally": evolve(job.tally, deferrals=job.tally.deferrals + 1)}
+def _defer(draft: Draft, job: Job, entry: Entry, act: acts.Defer) -> None:
+    draft.standing = Wait(entry.id, act.need, act.until)
+    draft.tally = evolve(job.tally, deferrals=job.tally.deferrals + 1)
 
 
-def _revise(job: Job, entry: Entry, act: acts.Revise) -> Facts:
-    terms = revised(job.brief.terms, act)
-    brief = evolve(
+def _revise(draft: Draft, job: Job, entry: Entry, act: acts.Revise) -> None:
+    draft.terms = revised(job.brief.terms, act)
+    draft.brief = evolve(
         job.brief,
         id=entry.id,
         goal=act.goal or job.brief.goal,
-        terms=terms,
+        terms=draft.terms,
         contract=act.contract or (None if act.conditions is not None else job.brief.contract),
         intervals=act.intervals or job.brief.intervals,
     )
-    return {
-        "brief": brief,
-        "terms": terms,
-        "complete_by": _complete_by(brief, terms),
-        "tally": evolve(job.tally, revisions=job.tally.revisions + 1),
-    }
+    draft.complete_by = _complete_by(draft.brief, draft.terms)
+    draft.tally = evolve(job.tally, revisions=job.tally.revisions + 1)
 
 
-def _veto(job: Job, entry: Entry, act: acts.Veto) -> Facts:
-    return {"terms": job.brief.terms, "pledge": None, "tally": evolve(job.tally, vetoes=job.tally.vetoes + 1)}
+def _veto(draft: Draft, job: Job, entry: Entry, act: acts.Veto) -> None:
+    draft.terms, draft.pledge = job.brief.terms, None
+    draft.tally = evolve(job.tally, vetoes=job.tally.vetoes + 1)
 
 
-def _rework(job: Job, entry: Entry, act: acts.Rework) -> Facts:
-    return {"tally": evolve(job.tally, reworks=job.tally.reworks + 1)}
+def _rework(draft: Draft, job: Job, entry: Entry, act: acts.Rework) -> None:
+    draft.tally = evolve(job.tally, reworks=job.tally.reworks + 1)
 
 
-def _told_work(job: Job, entry: Entry, act: acts.Fail | acts.Halt) -> Facts:
-    return {"work": act.work}
+def _told_work(draft: Draft, job: Job, entry: Entry, act: acts.Fail | acts.Halt) -> None:
+    draft.work = act.work
 
 
-def _lapse(job: Job, entry: Entry, act: acts.Lapse) -> Facts:
+def _lapse(draft: Draft, job: Job, entry: Entry, act: acts.Lapse) -> None:
     if act.cause is Cause.APPROVAL:
-        return {"tally": _closed_set(job, "expired")}
-    if entry.stage is Stage.ERROR or act.cause is Cause.STOP:
-        return {"work": Work.UNKNOWN}
-    return {}
+        draft.tally = _closed_set(job, "expired")
+    elif entry.stage is Stage.ERROR or act.cause is Cause.STOP:
+        draft.work = Work.UNKNOWN
 
 
-LESSONS: Mapping[type[acts.Act], Callable[[Job, Entry, Any], Facts]] = {
+LESSONS: Mapping[type[acts.Act], Callable[[Draft, Job, Entry, Any], None]] = {
     acts.Progress: _progress,
     acts.Accept: _accept,
     acts.Deliver: _deliver,
@@ -205,6 +175,8 @@ LESSONS: Mapping[type[acts.Act], Callable[[Job, Entry, Any], Facts]] = {
     acts.Lapse: _lapse,
 }
 """What each act teaches; one that is not here teaches nothing but its stage and its time."""
+
+_UNDER_REVIEW, _DELIVERED = Stage.UNDER_REVIEW, Stage.DELIVERED
 
 
 def _closed_set(job: Job, how: str) -> Tally:

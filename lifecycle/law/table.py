@@ -152,16 +152,28 @@ class Row:
 
 
 @frozen
+class Way:
+    """What the table says of one stage and act: whose act it is, what it is held to, the rows to choose from."""
+
+    act: ActName
+    by: Role
+    rows: tuple[Row, ...]
+    demands: tuple[Demand, ...]
+    answers: bool
+
+
+@frozen
 class Law:
-    """One version of the law: its edges, and for each stage and act the rows to choose from."""
+    """One version of the law: its edges, and the way each act goes from each stage."""
 
     version: int
     rows: tuple[Row, ...]
-    moves: Mapping[Stage | None, Mapping[str, tuple[Row, ...]]]
+    ways: Mapping[Stage | None, Mapping[str, Way]]
 
     def choose(self, job: Job, act: Act) -> Row | None:
         """The one row that takes this job by this act, or none."""
-        for row in self.moves[job.stage].get(act.act, ()):
+        way = self.ways[job.stage].get(act.act)
+        for row in way.rows if way is not None else ():
             if all(choice(job, act) for choice in row.when):
                 return row
         return None
@@ -176,7 +188,7 @@ def enact(version: int, table: Iterable[Rows], final: frozenset[Stage] = FINAL) 
     """Validate a declaration and compile it; a ValueError names the first edge that cannot stand."""
     rows = edges(table)
     seen: set[tuple[object, ...]] = set()
-    moves: dict[Stage | None, dict[str, tuple[Row, ...]]] = {None: {}} | {stage: {} for stage in Stage}
+    ways: dict[Stage | None, dict[str, Way]] = {None: {}} | {stage: {} for stage in Stage}
     for row in rows:
         edge = f"`{row.act}` from `{row.origin}` to `{row.to}`"
         if row.act not in ACTS or row.act not in DEMANDS:
@@ -188,8 +200,13 @@ def enact(version: int, table: Iterable[Rows], final: frozenset[Stage] = FINAL) 
         if (row.origin, row.act, row.when) in seen:
             raise ValueError(f"{edge}: another edge leaves there by the same act for the same reason")
         seen.add((row.origin, row.act, row.when))
-        moves[row.origin][row.act] = (*moves[row.origin].get(row.act, ()), row)
-    return Law(version, rows, moves)
+        before = ways[row.origin].get(row.act)
+        if before is not None and before.by is not row.by:
+            raise ValueError(f"{edge}: the same act there is another party's")
+        answers = row.act in ANSWERS_BRIEF | ANSWERS_STANDING
+        together = (*(before.rows if before else ()), row)
+        ways[row.origin][row.act] = Way(row.act, row.by, together, DEMANDS[row.act], answers)
+    return Law(version, rows, ways)
 
 
 assert set(ACTS) == set(get_args(ActName)) == set(DEMANDS) and set(TAKEN) == BOUND, "the words and the table agree"

@@ -77,6 +77,8 @@ def few_calls(move: Move) -> Fault | None:
 def few_entries(move: Move) -> Fault | None:
     """A log ends."""
     entries = move.job.seq + 1 if move.job else 0
+    if entries < move.limits.entries:  # asked of nearly every act: the short way out
+        return None
     return _above(entries, move.limits.entries, Reason.TOO_MANY_ENTRIES, "entries", "deliver, fail or cancel")
 
 

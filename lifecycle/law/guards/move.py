@@ -6,7 +6,7 @@ A demand is a plain function that asks one thing of a move and returns a `Fault`
 from collections.abc import Iterable
 from datetime import datetime
 
-from attrs import frozen
+from attrs import define, frozen
 
 from lifecycle.law import acts
 from lifecycle.law.capability import Requirement
@@ -36,9 +36,12 @@ class World:
     children_open: tuple[str, ...] = ()
 
 
-@frozen
+@define
 class Move:
-    """An act that somebody wants to make, and everything it is judged by. `job` is None for a request only."""
+    """An act that somebody wants to make, and everything it is judged by. `job` is None for a request only.
+
+    Made for one judgement and dropped; not frozen, as that would cost a seventh of it.
+    """
 
     job: Job | None
     act: acts.Act
