@@ -101,17 +101,6 @@ def answerable(job: Job, name: str) -> str | None:
     return job.standing.id if name in ANSWERS_STANDING and job.standing is not None else None
 
 
-def weigh(content: str, act: Act, limits: Limits = LIMITS) -> Fault | None:
-    """Whether an act is small enough to be kept; `content` is the act as `written`. Asked before anything else."""
-    if len(content) > limits.payload_bytes:
-        detail = f"{len(content)} bytes, {limits.payload_bytes} are the limit"
-        return Fault(Reason.PAYLOAD_TOO_LARGE, detail, "put it into a file and point at that")
-    if len(content) > limits.text_chars and (longest := _longest(act.model_dump(mode="json"))) > limits.text_chars:
-        detail = f"a text of {longest} characters, {limits.text_chars} are the limit"
-        return Fault(Reason.TEXT_TOO_LONG, detail, "put it into a file and point at that")
-    return None
-
-
 def refuse(job: Job, act: Act, by: str, fault: Fault, law: Law | None = None, guard: str = "") -> Refusal:
     """The refusal of an act on a job that stands as it stands."""
     return Refusal(fault.reason, act.act, job.id, by, job.stage, may(job, by, law), fault.detail, fault.mend, guard)
@@ -171,11 +160,3 @@ def _closed_set(job: Job, act: Act) -> Fault | None:
             reason = Reason.EXPIRED if how == "expired" else Reason.ALREADY_DECIDED
             return Fault(reason, f"set `{set_id}` is {how}", "propose the calls anew")
     return Fault(Reason.UNKNOWN_SET, f"no set `{act.answered}` was issued here", "answer the set that is open, by its id")
-
-
-def _longest(value: object) -> int:
-    if isinstance(value, str):
-        return len(value)
-    if isinstance(value, dict):
-        return max((max(len(key), _longest(item)) for key, item in value.items()), default=0)
-    return max(map(_longest, value), default=0) if isinstance(value, list) else 0
