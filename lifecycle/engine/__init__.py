@@ -93,13 +93,14 @@ class Engine:
         return receipts
 
     def submit_json(
-        self, job: str, text: str | bytes, *, by: str, answers: Mapping[str, str | None] | None = None, expect: int | None = None
-    ) -> Receipt:
+        self, job: str, text: str | bytes, *, by: str, answers: Mapping[str, str | None] | None = None, id: str | None = None,
+        expect: int | None = None,
+    ) -> Receipt:  # fmt: skip
         """Make the act that a JSON text is, as `{"act": "accept", …}`; `answers`: what an act answers, if the text does not say."""
         act = door.read(text, self.limits, answers)
         if isinstance(act, Fault):
             raise self._turned_away(job, by, act)
-        return self.submit(job, act, by=by, expect=expect)
+        return self.submit(job, act, by=by, id=id, expect=expect)
 
     def renew(self, job: str, *, by: str) -> None:
         """Renew the worker's lease, on the agent's own answer and on nothing else. It leaves no entry."""
