@@ -352,3 +352,7 @@ def _print_receipt(plain: shown.Plain, as_json: bool) -> None:
         _print_json(plain)
     else:
         click.echo(f"{plain['job']} is in {plain['stage']} (entry {plain['seq']}, {str(plain['hash'])[:12]})")
+
+
+if __name__ == "__main__":
+    main()
