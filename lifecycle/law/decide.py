@@ -11,7 +11,7 @@ from operator import attrgetter
 from lifecycle.law.acts import Act, Lapse, Request
 from lifecycle.law.errors import Reason, Refusal
 from lifecycle.law.guards.move import Fault, Move, World
-from lifecycle.law.job import Job, Parties, Wait
+from lifecycle.law.job import Job, Wait
 from lifecycle.law.limits import LIMITS, Limits
 from lifecycle.law.log import Draft, Entry, Lineage
 from lifecycle.law.states import ENDED, Role
@@ -47,13 +47,13 @@ def decide(
     if way.demands:
         move = Move(job, act, by, now, world, limits)
         for demand in way.demands:
-            fault = demand(move)
+            fault = demand(move)  # type: ignore[arg-type]  # the demands of a way are those of its act
             if fault is not None:
                 return refuse(job, act, by, fault, law, demand.__name__)
-    row = way.rows[0] if not way.rows[0].when else law.choose(job, act)
+    row = way.sole or way.choose(job, act)
     if row is None:
         return refuse(job, act, by, Fault(Reason.ILLEGAL, "no edge of the table fits", "take another act"), law)
-    at = max(now, job.at)
+    at = now if now > job.at else job.at
     return Draft(job.id, job.seq + 1, id, act, by, at, job.stage, row.to, job.law).close()
 
 
@@ -63,7 +63,7 @@ def begin(
     """The first entry of a new job, unsealed, or why the request is refused."""
     move = Move(None, act, by, now, world, limits)
     for demand in DEMANDS["request"]:
-        fault = demand(move)
+        fault = demand(move)  # type: ignore[arg-type]
         if fault is not None:
             return Refusal(fault.reason, act.act, job, by, None, ("request",), fault.detail, fault.mend, demand.__name__)
     parent = world.parent
@@ -86,12 +86,11 @@ def lapse(job: Job, act: Lapse, *, id: str, now: datetime, law: Law | None = Non
 
 def may(job: Job, by: str, law: Law | None = None) -> tuple[str, ...]:
     """The acts that a party may take now, in the order of the table."""
-    law = law or LAWS[job.law]
-    return tuple(
-        name
-        for name, way in law.ways[job.stage].items()
-        if _holds(job, way.by, by) and any(all(choice(job, _NO_ACT) for choice in row.when) for row in way.rows)
-    )
+    law, stage = law or LAWS[job.law], job.stage
+    held = [role for role in law.seats[stage] if _holds(job, role, by)]
+    return tuple([
+        way.act for way in law.ways[stage].values() if way.by in held and (way.sole or way.choose(job, _NO_ACT))
+    ])  # fmt: skip
 
 
 def answerable(job: Job, name: str) -> str | None:
@@ -106,25 +105,25 @@ def refuse(job: Job, act: Act, by: str, fault: Fault, law: Law | None = None, gu
     return Refusal(fault.reason, act.act, job.id, by, job.stage, may(job, by, law), fault.detail, fault.mend, guard)
 
 
-_NO_ACT = Act(act="")
+_NO_ACT = Act.model_construct(act="")
+"""What a choice is given where only the job matters. Constructed: validating it would build pydantic's schema at import."""
 
 
 def _holds(job: Job, role: Role, by: str) -> bool:
     """Whether the party holds the role at this job. Nobody holds the clock's: its lapses do not come this way."""
-    if role is _NEEDED:
-        need = job.standing.need if isinstance(job.standing, Wait) else None
-        return by == job.brief.parties.requester or (need is not None and by == need.whom)
     chair = _CHAIRS.get(role)
-    return chair is not None and chair(job.brief.parties) == by
+    if chair is not None:
+        return chair(job) == by
+    if role is not _NEEDED:
+        return False
+    need = job.standing.need if isinstance(job.standing, Wait) else None
+    return by == job.brief.parties.requester or (need is not None and by == need.whom)
 
 
 _NEEDED = Role.NEEDED
-_CHAIRS: Mapping[Role, Callable[[Parties], str]] = {
-    Role.REQUESTER: attrgetter("requester"),
-    Role.WORKER: attrgetter("worker"),
-    Role.REVIEWER: attrgetter("reviewer"),
-    Role.VERIFIER: attrgetter("verifier"),
-    Role.APPROVER: attrgetter("approver"),
+_CHAIRS: Mapping[Role, Callable[[Job], str]] = {
+    role: attrgetter(f"brief.parties.{role}")
+    for role in (Role.REQUESTER, Role.WORKER, Role.REVIEWER, Role.VERIFIER, Role.APPROVER)
 }
 
 

@@ -91,7 +91,8 @@ class Refusal:
     def __str__(self) -> str:
         where = f" in `{self.stage}`" if self.stage else ""
         may = f"; `{self.by}` may now: {', '.join(self.may) or 'nothing'}" if self.stage else ""
-        return f"`{self.act}` refused{where} as {self.reason}: {self.detail}; to mend it, {self.mend}{may}"
+        what = f"`{self.act}`" if self.act else "the text"
+        return f"{what} refused{where} as {self.reason}: {self.detail}; to mend it, {self.mend}{may}"
 
 
 @frozen

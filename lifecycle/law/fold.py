@@ -7,7 +7,7 @@ for every case that it passes. Whether an act may become an entry is asked in `t
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Never
 
 from attrs import evolve
 
@@ -67,7 +67,7 @@ def learn(job: Job | None, entry: Entry) -> Job:
         draft.spent = getattr(act, "spent", None) or job.spent
     lesson = LESSONS.get(type(act))
     if lesson is not None:
-        lesson(draft, job, entry, act)
+        lesson(draft, job, entry, act)  # type: ignore[arg-type]  # the lesson of an act's type takes that type
     return draft.close()
 
 
@@ -157,7 +157,7 @@ def _lapse(draft: Draft, job: Job, entry: Entry, act: acts.Lapse) -> None:
         draft.work = Work.UNKNOWN
 
 
-LESSONS: Mapping[type[acts.Act], Callable[[Draft, Job, Entry, Any], None]] = {
+LESSONS: Mapping[type[acts.Act], Callable[[Draft, Job, Entry, Never], None]] = {
     acts.Progress: _progress,
     acts.Accept: _accept,
     acts.Deliver: _deliver,
@@ -177,6 +177,7 @@ LESSONS: Mapping[type[acts.Act], Callable[[Draft, Job, Entry, Any], None]] = {
 """What each act teaches; one that is not here teaches nothing but its stage and its time."""
 
 _UNDER_REVIEW, _DELIVERED = Stage.UNDER_REVIEW, Stage.DELIVERED
+_UNCOUNTED = Tally()
 
 
 def _closed_set(job: Job, how: str) -> Tally:
@@ -225,10 +226,10 @@ def _born(entry: Entry) -> Job:
         bool(terms.conditions) if act.verdict is None else act.verdict, act.intervals, act.respond_by, act.parent,
         entry.lineage or Lineage(entry.job, 0, (), ()), act.supersedes, entry.at,
     )  # fmt: skip
-    return Job(
+    return Draft(
         entry.job, entry.law, entry.seq, entry.stage, entry.at, entry.at, brief, terms, _complete_by(brief, terms), entry.at,
-        NOTHING, NOTHING, None, None, None, Tally(), None, None,
-    )  # fmt: skip
+        NOTHING, NOTHING, None, None, None, _UNCOUNTED, None, None,
+    ).close()  # fmt: skip
 
 
 def _complete_by(brief: Brief, terms: Terms) -> datetime:

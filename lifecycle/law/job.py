@@ -269,7 +269,9 @@ def _pause(job: Job) -> Pause:
 
 def asked(act: acts.Request) -> Terms:
     """The terms a request asks for: the contract's or its own conditions, with what else it carries."""
-    base = act.contract.terms if act.contract is not None else Terms(act.conditions)
+    if act.contract is None:
+        return Terms(act.conditions, act.exclusions, act.requirements, act.constraints, act.budget, act.complete_by)
+    base = act.contract.terms
     return Terms(
         base.conditions,
         base.exclusions + act.exclusions,

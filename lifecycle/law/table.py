@@ -6,7 +6,7 @@ act, its `when` tells; what a move must satisfy before it may be made at all, `D
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TypeAlias, get_args
+from typing import Never, TypeAlias, get_args
 
 from attrs import frozen
 
@@ -17,7 +17,7 @@ from lifecycle.law.job import Job
 from lifecycle.law.states import BOUND, FINAL, ActName, Role, Stage
 
 Choice: TypeAlias = Callable[[Job, Act], bool]
-Demand: TypeAlias = Callable[[Move], Fault | None]
+Demand: TypeAlias = Callable[[Move[Never]], Fault | None]
 
 R, W, CLOCK = Role.REQUESTER, Role.WORKER, Role.CLOCK
 NONE: tuple[None, ...] = (None,)
@@ -160,23 +160,30 @@ class Way:
     rows: tuple[Row, ...]
     demands: tuple[Demand, ...]
     answers: bool
+    sole: Row | None
+    """The only row there is, if it asks nothing."""
+
+    def choose(self, job: Job, act: Act) -> Row | None:
+        """The one row that takes this job by this act, or none."""
+        for row in self.rows:
+            if all([choice(job, act) for choice in row.when]):  # a list, as a generator takes twice the time
+                return row
+        return None
 
 
 @frozen
 class Law:
-    """One version of the law: its edges, and the way each act goes from each stage."""
+    """One version of the law: its edges, the way each act goes from each stage, and whose turn it may be there."""
 
     version: int
     rows: tuple[Row, ...]
     ways: Mapping[Stage | None, Mapping[str, Way]]
+    seats: Mapping[Stage | None, frozenset[Role]]
 
     def choose(self, job: Job, act: Act) -> Row | None:
         """The one row that takes this job by this act, or none."""
         way = self.ways[job.stage].get(act.act)
-        for row in way.rows if way is not None else ():
-            if all(choice(job, act) for choice in row.when):
-                return row
-        return None
+        return way.choose(job, act) if way is not None else None
 
 
 def edges(table: Iterable[Rows]) -> tuple[Row, ...]:
@@ -205,8 +212,10 @@ def enact(version: int, table: Iterable[Rows], final: frozenset[Stage] = FINAL) 
             raise ValueError(f"{edge}: the same act there is another party's")
         answers = row.act in ANSWERS_BRIEF | ANSWERS_STANDING
         together = (*(before.rows if before else ()), row)
-        ways[row.origin][row.act] = Way(row.act, row.by, together, DEMANDS[row.act], answers)
-    return Law(version, rows, ways)
+        sole = None if before or row.when else row
+        ways[row.origin][row.act] = Way(row.act, row.by, together, DEMANDS[row.act], answers, sole)
+    seats = {stage: frozenset(way.by for way in there.values()) for stage, there in ways.items()}
+    return Law(version, rows, ways, seats)
 
 
 assert set(ACTS) == set(get_args(ActName)) == set(DEMANDS) and set(TAKEN) == BOUND, "the words and the table agree"

@@ -14,35 +14,30 @@ from lifecycle.law.states import BOUND
 from lifecycle.law.values import instant
 
 
-def judged_by_others(move: Move) -> Fault | None:
+def judged_by_others(move: Move[acts.Request]) -> Fault | None:
     """Nobody reviews, verifies, approves or waives their own work."""
-    act = move.act
-    assert isinstance(act, acts.Request)
-    judges = {
-        "reviewer": act.reviewer or move.by,
-        "verifier": act.verifier or move.by,
-        "approver": act.approver or move.by,
-    }
-    for role, party in [*judges.items(), *(("authority", party) for party in act.authorities or (move.by,))]:
-        if party == act.worker:
-            return Fault(Reason.SELF_JUDGED, f"the {role} is the worker `{party}`", f"name another {role}")
+    act, worker = move.act, move.act.worker
+    judges = {"reviewer": act.reviewer, "verifier": act.verifier, "approver": act.approver}
+    roles = [role for role, party in judges.items() if (party or move.by) == worker]
+    if worker in (act.authorities or (move.by,)):
+        roles.append("authority")
+    if roles:
+        return Fault(Reason.SELF_JUDGED, f"the {roles[0]} is the worker `{worker}`", f"name another {roles[0]}")
     return None
 
 
-def acceptance_listed(move: Move) -> Fault | None:
+def acceptance_listed(move: Move[acts.Request | acts.Revise]) -> Fault | None:
     """A contract on which a verdict is asked lists what is accepted."""
     act = move.act
-    assert isinstance(act, acts.Request | acts.Revise)
     wants = act.verdict is not False if isinstance(act, acts.Request) else move.job is not None and move.job.brief.verdict
     if act.contract is not None and wants and not act.contract.acceptance:
         return Fault(Reason.EMPTY_ACCEPTANCE, f"contract `{act.contract.id}` accepts nothing", "add a condition")
     return None
 
 
-def parent_active(move: Move) -> Fault | None:
+def parent_active(move: Move[acts.Request]) -> Fault | None:
     """A parent is accepted or progressing, and only its worker delegates from it."""
     act, parent = move.act, move.world.parent
-    assert isinstance(act, acts.Request)
     if act.parent is None:
         return None
     if parent is None or parent.stage not in BOUND:
@@ -53,7 +48,7 @@ def parent_active(move: Move) -> Fault | None:
     return None
 
 
-def parents_terms_kept(move: Move) -> Fault | None:
+def parents_terms_kept(move: Move[acts.Act]) -> Fault | None:
     """What the parent job imposes, every job below it carries."""
     act, job, parent = move.act, move.job, move.world.parent
     if isinstance(act, acts.Request):
@@ -70,19 +65,18 @@ def parents_terms_kept(move: Move) -> Fault | None:
     return None
 
 
-def superseded_ended(move: Move) -> Fault | None:
+def superseded_ended(move: Move[acts.Request]) -> Fault | None:
     """Only an ended job of the same requester is superseded."""
     act, old = move.act, move.world.superseded
-    assert isinstance(act, acts.Request)
     if act.supersedes is None or (old is not None and old.ended and old.parties.requester == move.by):
         return None
     return Fault(Reason.NOT_ENDED, f"`{act.supersedes}` is no ended job of `{move.by}`", "cancel it first, or leave it out")
 
 
-def covers_request(move: Move) -> Fault | None:
+def covers_request(move: Move[acts.Accept]) -> Fault | None:
     """An acceptance states no less than was asked: every condition as it stands, every exclusion, every invariant."""
     act, job = move.act, move.job
-    assert isinstance(act, acts.Accept) and job is not None
+    assert job is not None
     want, have = job.brief.terms, pledged(job.brief.terms, act)
     by_id = {condition.id: condition for condition in have.conditions}
     missing = [f"condition `{c.id}`" for c in want.conditions if by_id.get(c.id) != c]
@@ -92,10 +86,10 @@ def covers_request(move: Move) -> Fault | None:
     return None
 
 
-def checks_requesters(move: Move) -> Fault | None:
+def checks_requesters(move: Move[acts.Accept]) -> Fault | None:
     """A check that decides by itself is the requester's: a worker's own stays text until the requester adopts it."""
     act, job = move.act, move.job
-    assert isinstance(act, acts.Accept) and job is not None
+    assert job is not None
     known = {condition.id for condition in job.brief.terms.conditions}
     own = [f"`{c.id}`" for c in act.conditions or () if c.typed and c.id not in known]
     if own:
@@ -103,7 +97,7 @@ def checks_requesters(move: Move) -> Fault | None:
     return None
 
 
-def grounded(move: Move) -> Fault | None:
+def grounded(move: Move[acts.Act]) -> Fault | None:
     """Every invariant that will be in force is entailed, proven or guarded."""
     act, job = move.act, move.job
     assert job is not None
@@ -124,29 +118,28 @@ def _grounded(requirements: Iterable[Requirement], advertisement: Advertisement 
     return None
 
 
-def terms_given(move: Move) -> Fault | None:
+def terms_given(move: Move[acts.Counter]) -> Fault | None:
     """A counter offers terms; without them it is a question."""
     act = move.act
-    assert isinstance(act, acts.Counter)
     if act.terms is None:
         mend = "offer whole terms; ask by deferring with a need or, once at work, by blocking"
         return Fault(Reason.NO_TERMS, "a counter without terms is a question", mend)
     return None
 
 
-def counter_binding(move: Move) -> Fault | None:
+def counter_binding(move: Move[acts.Counter]) -> Fault | None:
     """Once at work, a counter is a commitment."""
     act, job = move.act, move.job
-    assert isinstance(act, acts.Counter) and job is not None
+    assert job is not None
     if job.stage in BOUND and not act.binding:
         return Fault(Reason.NOT_BINDING, "a counter once at work is a commitment", "send it with binding=true")
     return None
 
 
-def counter_keeps_parents(move: Move) -> Fault | None:
+def counter_keeps_parents(move: Move[acts.Counter]) -> Fault | None:
     """Even a counter keeps what a parent job imposes."""
     act, job = move.act, move.job
-    assert isinstance(act, acts.Counter) and job is not None and act.terms is not None
+    assert job is not None and act.terms is not None
     exclusions, requirements = imposed(job)
     missing = uncovered(act.terms.exclusions, exclusions) + unentailed(act.terms.requirements, requirements)
     if missing:
@@ -154,26 +147,17 @@ def counter_keeps_parents(move: Move) -> Fault | None:
     return None
 
 
-def offer_is_binding(move: Move) -> Fault | None:
+def offer_is_binding(move: Move[acts.Act]) -> Fault | None:
     """Only a commitment can be adopted."""
     if move.job is not None and offer_binding(move.job, move.act):
         return None
     return Fault(Reason.NOT_BINDING, "the counter was no commitment", "revise the request to what it offers")
 
 
-def rules_agree(move: Move) -> Fault | None:
-    """A review holds the acceptance against the rules that the request named."""
-    act, job = move.act, move.job
-    assert isinstance(act, acts.Clear | acts.Veto) and job is not None
-    if act.rules is not None and job.brief.rules is not None and act.rules != job.brief.rules:
-        return Fault(Reason.OTHER_RULES, f"judged by {act.rules}, asked for {job.brief.rules}", "judge by the rules asked for")
-    return None
-
-
-def until_in_range(move: Move) -> Fault | None:
+def until_in_range(move: Move[acts.Defer]) -> Fault | None:
     """A deferral promises its answer in the future, and not past the reply's deadline plus the limit."""
     act, job = move.act, move.job
-    assert isinstance(act, acts.Defer) and job is not None
+    assert job is not None
     latest = respond_by(job) + move.limits.deferral
     if move.now < act.until <= latest:
         return None
@@ -181,10 +165,9 @@ def until_in_range(move: Move) -> Fault | None:
     return Fault(Reason.UNTIL_OUT_OF_RANGE, detail, "promise an answer in between, or decline")
 
 
-def need_or_search(move: Move) -> Fault | None:
+def need_or_search(move: Move[acts.Defer]) -> Fault | None:
     """A deferral says what it will look into, or what it needs to know and from whom."""
     act = move.act
-    assert isinstance(act, acts.Defer)
     if act.looking_into is None and act.need is None:
         return Fault(Reason.NO_NEED, "a deferral for nothing", "say what you will look into, or what you need and from whom")
     return None

@@ -6,19 +6,19 @@ from lifecycle.law.guards.move import Fault, Move
 from lifecycle.law.job import Job
 
 
-def rules_agree(move: Move) -> Fault | None:
+def rules_agree(move: Move[acts.Clear | acts.Veto]) -> Fault | None:
     """A review holds the acceptance against the rules that the request named."""
     act, job = move.act, move.job
-    assert isinstance(act, acts.Clear | acts.Veto) and job is not None
+    assert job is not None
     if act.rules is not None and job.brief.rules is not None and act.rules != job.brief.rules:
         return Fault(Reason.OTHER_RULES, f"judged by {act.rules}, asked for {job.brief.rules}", "judge by the rules asked for")
     return None
 
 
-def records_known(move: Move) -> Fault | None:
+def records_known(move: Move[acts.Confirm | acts.Reject | acts.Rework]) -> Fault | None:
     """Records, waivers and mends name what is in force."""
     act, job = move.act, move.job
-    assert isinstance(act, acts.Confirm | acts.Reject | acts.Rework) and job is not None
+    assert job is not None
     conditions = {condition.id for condition in job.terms.conditions}
     named = {record.id for record in act.checks}
     known = conditions | set(required(job))
@@ -34,10 +34,10 @@ def records_known(move: Move) -> Fault | None:
     return None
 
 
-def authorities_named(move: Move) -> Fault | None:
+def authorities_named(move: Move[acts.Confirm | acts.Reject | acts.Rework]) -> Fault | None:
     """Only an authority of the job skips a check or waives a condition."""
     act, job = move.act, move.job
-    assert isinstance(act, acts.Confirm | acts.Reject | acts.Rework) and job is not None
+    assert job is not None
     claims = [(record.id, record.authority) for record in act.checks if record.status == "skipped"]
     if isinstance(act, acts.Confirm):
         claims += [(waiver.id, waiver.authority) for waiver in act.waivers]
@@ -49,20 +49,20 @@ def authorities_named(move: Move) -> Fault | None:
     return None
 
 
-def checks_passed(move: Move) -> Fault | None:
+def checks_passed(move: Move[acts.Confirm]) -> Fault | None:
     """Every required check passed, or was skipped with authority; absent, pending and unavailable are never passed."""
     act, job = move.act, move.job
-    assert isinstance(act, acts.Confirm) and job is not None
+    assert job is not None
     told = dict.fromkeys(required(job), "absent") | {record.id: standing_status(job, record) for record in act.checks}
     if wanting := [f"`{id}` {status}" for id, status in told.items() if status not in ("passed", "skipped")]:
         return Fault(Reason.CHECK_NOT_PASSED, ", ".join(wanting), "run the checks on what was delivered, or reject, or rework")
     return None
 
 
-def faults_waived(move: Move) -> Fault | None:
+def faults_waived(move: Move[acts.Confirm]) -> Fault | None:
     """A condition reported not met, or an exclusion reported broken, is confirmed only where an authority waives it by name."""
     act, job = move.act, move.job
-    assert isinstance(act, acts.Confirm) and job is not None
+    assert job is not None
     waived = {waiver.id for waiver in act.waivers}
     report = job.delivery.report if job.delivery else None
     if report is None:

@@ -1,10 +1,12 @@
 """What a demand is given, and what it answers with.
 
-A demand is a plain function that asks one thing of a move and returns a `Fault`, or none. Here lives what all of them share.
+A demand is a plain function that asks one thing of a move and returns a `Fault`, or none; its signature tells of which acts. Here
+lives what all of them share.
 """
 
 from collections.abc import Iterable
 from datetime import datetime
+from typing import Generic, TypeVar
 
 from attrs import define, frozen
 
@@ -36,15 +38,18 @@ class World:
     children_open: tuple[str, ...] = ()
 
 
-@define
-class Move:
+A = TypeVar("A", bound=acts.Act, covariant=True)
+
+
+@define(weakref_slot=False)
+class Move(Generic[A]):
     """An act that somebody wants to make, and everything it is judged by. `job` is None for a request only.
 
     Made for one judgement and dropped; not frozen, as that would cost a seventh of it.
     """
 
     job: Job | None
-    act: acts.Act
+    act: A
     by: str
     now: datetime
     world: World

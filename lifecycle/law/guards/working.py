@@ -6,7 +6,7 @@ from lifecycle.law.guards.choices import need_named
 from lifecycle.law.guards.move import Fault, Move
 
 
-def spent_grows(move: Move) -> Fault | None:
+def spent_grows(move: Move[acts.Act]) -> Fault | None:
     """What is spent is cumulative: none of the three ever decreases."""
     spent = getattr(move.act, "spent", None)
     before = move.job.spent if move.job else None
@@ -19,27 +19,25 @@ def spent_grows(move: Move) -> Fault | None:
     return None
 
 
-def points_somewhere(move: Move) -> Fault | None:
+def points_somewhere(move: Move[acts.Progress]) -> Fault | None:
     """Progress points at something, or says plainly that there is nothing new."""
     act = move.act
-    assert isinstance(act, acts.Progress)
     if act.points_at or act.nothing_new:
         return None
     mend = "point at an artifact, commit, file or digest, or say nothing_new"
     return Fault(Reason.NOTHING_TO_POINT_AT, f"`{act.line}` points at nothing", mend)
 
 
-def need_given(move: Move) -> Fault | None:
+def need_given(move: Move[acts.Block]) -> Fault | None:
     """A block says what is needed and from whom."""
     act = move.act
-    assert isinstance(act, acts.Block)
     return None if act.need else Fault(Reason.NO_NEED, "a block that names no need", "say what is needed, and from whom")
 
 
-def need_of_a_party(move: Move) -> Fault | None:
+def need_of_a_party(move: Move[acts.Block | acts.Defer]) -> Fault | None:
     """A need is asked of a party of the job or of an owner its contract names, never of the worker."""
     act, job = move.act, move.job
-    assert isinstance(act, acts.Block | acts.Defer) and job is not None
+    assert job is not None
     need = act.need
     if need is None or (need.whom in job.parties and need.whom != job.parties.worker):
         return None
@@ -47,23 +45,22 @@ def need_of_a_party(move: Move) -> Fault | None:
     return Fault(Reason.UNKNOWN_PARTY, f"`{need.whom}` is {who}", "ask another party, or an owner the contract names")
 
 
-def asks_something(move: Move) -> Fault | None:
+def asks_something(move: Move[acts.Act]) -> Fault | None:
     """Only what asks for something can be resolved."""
     if move.job is not None and need_named(move.job, move.act):
         return None
     return Fault(Reason.NO_NEED, "the deferral names no need", "wait for the worker's answer")
 
 
-def something_gated(move: Move) -> Fault | None:
+def something_gated(move: Move[acts.Propose]) -> Fault | None:
     """A proposal holds at least one call that needs approval."""
     act = move.act
-    assert isinstance(act, acts.Propose)
     if any(call.gated for call in act.calls):
         return None
     return Fault(Reason.NOTHING_GATED, "no call in it needs approval", "run ungated calls without asking")
 
 
-def children_ended(move: Move) -> Fault | None:
+def children_ended(move: Move[acts.Act]) -> Fault | None:
     """A job with open children is not delivered."""
     open_ = move.world.children_open
     if not open_:
@@ -72,10 +69,10 @@ def children_ended(move: Move) -> Fault | None:
     return Fault(Reason.CHILDREN_OPEN, f"{len(open_)} open: {told}", "wait for them, or cancel them")
 
 
-def report_names_terms(move: Move) -> Fault | None:
+def report_names_terms(move: Move[acts.Deliver]) -> Fault | None:
     """A report names no condition and no exclusion that is not in force."""
     act, job = move.act, move.job
-    assert isinstance(act, acts.Deliver) and job is not None
+    assert job is not None
     if act.report is None:
         return None
     known = {condition.id for condition in job.terms.conditions}, {exclusion.id for exclusion in job.terms.exclusions}
@@ -85,10 +82,10 @@ def report_names_terms(move: Move) -> Fault | None:
     return None
 
 
-def report_complete(move: Move) -> Fault | None:
+def report_complete(move: Move[acts.Deliver]) -> Fault | None:
     """A report names every condition in force; no report at all leaves all of them unverifiable."""
     act, job = move.act, move.job
-    assert isinstance(act, acts.Deliver) and job is not None
+    assert job is not None
     if act.report is None:
         return None
     told = {finding.id for finding in act.report.conditions}
@@ -97,10 +94,9 @@ def report_complete(move: Move) -> Fault | None:
     return None
 
 
-def met_with_evidence(move: Move) -> Fault | None:
+def met_with_evidence(move: Move[acts.Deliver]) -> Fault | None:
     """What is said to be met has evidence."""
     act = move.act
-    assert isinstance(act, acts.Deliver)
     bare = [f.id for f in act.report.conditions if f.status == "met" and not f.evidence.strip()] if act.report else []
     if bare:
         return Fault(Reason.NO_EVIDENCE, f"met without evidence: {', '.join(bare)}", "say what shows it, or unverifiable")
