@@ -54,7 +54,9 @@ class Episode:
     unreported: int
     """Conditions that the worker declared and then said nothing of."""
     refused: tuple[KeptRefusal, ...]
+    stage: Stage
     ended: str
+    """As what, or what it is still waiting for."""
 
 
 # From the log to the episodes
@@ -92,7 +94,8 @@ def episode(job: Job, log: Sequence[Entry], refusals: Sequence[KeptRefusal]) -> 
         ),
         unreported=sum(status == "unverifiable" and id != ASKED for id, status, _ in said),
         refused=tuple(refusals),
-        ended=f"{job.stage:<18} {job.termination or f'open: {job.pause.owed_by} owes {job.pause.decision}' if job.pause else 'open'}",
+        stage=job.stage,
+        ended=str(job.termination) if job.pause is None else f"open: `{job.pause.owed_by}` owes {job.pause.decision}",
     )
 
 
@@ -146,16 +149,47 @@ def _percent(part: float, whole: float, decimals: int = 1) -> str:
 
 
 def oddities(told: Sequence[Episode]) -> Iterator[str]:
-    """What the law makes of what the paper's schema let pass."""
+    """What the law makes of what the experiment let pass."""
     for e in told:
         for kept in e.refused:
             refusal = kept.refusal
-            yield f"{e.job}: `{refusal.act}` refused as {refusal.reason} ({refusal.detail}) and kept; now it stands as {e.ended.split()[0]}"
+            yield f"{e.job}: {refusal.act} refused as {refusal.reason} ({refusal.detail}), and kept; it ended as {e.stage}"
     typed = [e for e in told if e.contract == "B"]
-    for act in ("counter", "decline"):
-        paper = sum(e.answer == ANSWERS[act] for e in typed)
-        ...
+    for act, stage in (("counter", Stage.COUNTERED), ("decline", Stage.DECLINED)):
+        paper, law = sum(e.answer == ANSWERS[act] for e in typed), sum(e.stage is stage for e in typed)
+        yield f"contract B: {paper} {ANSWERS[act]} to the paper, with what was refused; {law} to the law, without"
+    findings = [finding for e in typed for finding in e.findings]
+    excluded, silent = sum(finding.exclusion for finding in findings), sum(e.unreported for e in typed)
+    yield f"{excluded} of the {len(findings)} conditions reported are exclusions, and stand among the exclusions"
+    yield f"{silent} of the {len(findings) - excluded + silent} conditions declared were ignored, as every one has an id"
 
 
 def show(jobs: Jobs) -> None:
-    """Print the table, the oddities, and how the jobs ended."""
+    """Print the table, what was odd, and how the jobs ended."""
+    told = list(episodes(jobs))
+    if not told:
+        sys.exit("no episodes there; to mend it, run speech_acts.py with --store on that file first")
+    print("What the paper reports, computed from the log alone\n")
+    for figure, value in table(told):
+        print(f"  {figure:<68} " + f";\n{'':71}".join(value.split("; ")))
+    print("\nWhat the law makes of the oddities\n")
+    for line in oddities(told):
+        print(f"  {line}")
+    print(f"\nHow the {len(told)} jobs ended\n")
+    for (stage, ended), count in sorted(Counter((e.stage, e.ended) for e in told).items()):
+        print(f"  {count:>4}  {stage:<16}  {ended}")
+
+
+def main() -> None:
+    """Read a store that `speech_acts.py --store` has written."""
+    parser = argparse.ArgumentParser(description="The paper's table, from a store that `speech_acts.py --store` has written.")
+    parser.add_argument("store", type=Path, help="the SQLite file")
+    store: Path = parser.parse_args().store
+    if not store.is_file():
+        parser.error(f"no file `{store}`; to mend it, run speech_acts.py with --store {store} first")
+    with lifecycle.open(f"sqlite:///{store}") as jobs:
+        show(jobs)
+
+
+if __name__ == "__main__":
+    main()

@@ -10,17 +10,18 @@ log tells afterwards. Here lives only what starts them and sees them off: no pro
 import secrets
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
+from threading import Lock
 
 from attrs import frozen
 
 import lifecycle
 from lifecycle.demo.board import Row, board, says
 from lifecycle.demo.books import lay_out
-from lifecycle.demo.orchestrator import ERRANDS, see_through
+from lifecycle.demo.orchestrator import ERRANDS, Echo, see_through
 from lifecycle.demo.program import Program
 from lifecycle.law.door import shown
 from lifecycle.law.states import FINAL
@@ -44,7 +45,7 @@ class Outcome:
     seconds: float
 
 
-def run(store: Path | None = None, echo: Callable[[str], None] = print) -> Outcome:
+def run(store: Path | None = None, echo: Echo = print) -> Outcome:
     """Run the demo on a store, a new temporary one by default; `echo` is given a line for every entry, as it is written.
 
     The store may have jobs already, also those of an earlier run. LifecycleError if it cannot be opened.
@@ -54,8 +55,11 @@ def run(store: Path | None = None, echo: Callable[[str], None] = print) -> Outco
     name = secrets.token_hex(3)
     desks = store.with_name(f"{store.stem}-desks") / name
 
+    one_at_a_time = Lock()
+
     def tell(line: str) -> None:
-        echo(f"{time.monotonic() - begun:5.2f} s  {shown(line)}")
+        with one_at_a_time:
+            echo(f"{time.monotonic() - begun:5.2f} s  {shown(line)}")
 
     with lifecycle.open(f"sqlite:///{store}", sweep_every=SWEEP) as jobs:
         after = max((notice.position for notice in jobs.watch()), default=0)
@@ -72,9 +76,7 @@ def run(store: Path | None = None, echo: Callable[[str], None] = print) -> Outco
         return Outcome(store, desks, board(jobs, errands), time.monotonic() - begun)
 
 
-def _watch(
-    jobs: lifecycle.Jobs, after: int, errands: Mapping[str, Future[None]], tell: Callable[[str], None], until: float
-) -> None:
+def _watch(jobs: lifecycle.Jobs, after: int, errands: Mapping[str, Future[None]], tell: Echo, until: float) -> None:
     """Tell every entry of these jobs as it is written, until all of them have ended."""
     at_work = set(errands)
     while at_work and time.monotonic() < until:

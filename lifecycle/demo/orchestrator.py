@@ -26,20 +26,21 @@ TRIES = 3
 
 TERMS = TypeAdapter(terms.Terms)
 
-Incident = Callable[[Seat, Program], str]
-"""What happens to a job while its worker is at work on it; and how that looks to a bystander."""
+Echo = Callable[[str], None]
+
+Incident = Callable[[Seat, Program, Echo], None]
+"""What happens to a job while its worker is at work on it; what the log will not tell, a bystander is told."""
 
 
-def cancelled(planner: Seat, program: Program) -> str:
+def cancelled(planner: Seat, program: Program, echo: Echo) -> None:
     """The planner changes its mind. The worker does not know yet: its next act is refused, and the refusal says why."""
     planner.cancel("the figures are no longer needed")
-    return "is at work and does not know that its job was cancelled"
 
 
-def killed(planner: Seat, program: Program) -> str:
+def killed(planner: Seat, program: Program, echo: Echo) -> None:
     """SIGKILL. Nobody tells the library; the lease will."""
     program.kill()
-    return f"is killed at its work: SIGKILL to process {program.pid}"
+    echo(f"process {program.pid} is killed in the middle of {planner.job_id}")
 
 
 def waits(seconds: float, *, lease: float | None = None) -> terms.Intervals:
@@ -84,7 +85,7 @@ ERRANDS = (
 )
 
 
-def see_through(errand: Errand, job: Handle, program: Program, desk: Path, echo: Callable[[str], None]) -> None:
+def see_through(errand: Errand, job: Handle, program: Program, desk: Path, echo: Echo) -> None:
     """Let whoever owes the next move make it, until the job is over, or its worker is.
 
     Nobody speaks for a worker that is gone. Its job stays as it is, until the clock finds it abandoned.
@@ -98,7 +99,7 @@ def see_through(errand: Errand, job: Handle, program: Program, desk: Path, echo:
                 continue
             program.tell(turn(job, worker, refused))
             if meanwhile is not None and seen.stage is Stage.WORKING:
-                echo(f"{errand.worker} {meanwhile(planner, program)}")
+                meanwhile(planner, program, echo)
                 meanwhile = None
             try:
                 worker.submit_json(program.hear())

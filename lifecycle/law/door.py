@@ -8,11 +8,13 @@ import json
 from collections.abc import Mapping
 
 from pydantic import JsonValue, ValidationError
+from pydantic_core import ErrorDetails
 
 from lifecycle.law.acts import ACTS, Act
 from lifecycle.law.errors import Reason
 from lifecycle.law.guards.move import Fault
 from lifecycle.law.limits import LIMITS, Limits
+from lifecycle.law.values import PATTERNS
 
 
 def read(text: str | bytes, limits: Limits = LIMITS, answers: Mapping[str, str | None] | None = None) -> Act | Fault:
@@ -52,7 +54,7 @@ def weigh(content: str, act: Act, limits: Limits = LIMITS) -> Fault | None:
 def malformed(error: ValidationError) -> Fault:
     """What pydantic found, said in one line: which field, what is wrong with it."""
     faults = error.errors(include_url=False, include_input=False)
-    told = "; ".join(f"`{shown('.'.join(map(str, f['loc'])) or 'act')}`: {shown(f['msg'])}" for f in faults[:3])
+    told = "; ".join(f"`{shown('.'.join(map(str, f['loc'])) or 'act')}`: {shown(_in_words(f))}" for f in faults[:3])
     more = f" (and {len(faults) - 3} more)" if len(faults) > 3 else ""
     return Fault(Reason.MALFORMED, told + more, "mend these fields; `schema` tells what each act holds")
 
@@ -67,6 +69,11 @@ def shown(text: str, most: int = 200) -> str:
     """A text from outside as it may be shown: one line, no control or bidirectional characters, not too long."""
     cut = text if len(text) <= most else text[: most - 1] + "…"
     return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in cut)
+
+
+def _in_words(fault: ErrorDetails) -> str:
+    pattern = fault.get("ctx", {}).get("pattern")
+    return PATTERNS.get(pattern, fault["msg"]) if isinstance(pattern, str) else fault["msg"]
 
 
 def _once_each(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:

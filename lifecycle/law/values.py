@@ -89,17 +89,30 @@ def _in_utc(time: datetime) -> datetime:
     return time.astimezone(UTC)
 
 
-Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]+$", max_length=ID_CHARS)]
+_ID, _DIGEST = r"^[A-Za-z0-9_-]+$", r"^[a-z0-9]+:[0-9a-f]+$"
+_TEXT, _WORDS = r"^[^\x00]*$", r"^[^\x00]*[^\x00\s][^\x00]*$"
+_LINE = r"^[^\x00\r\n]*[^\x00\s][^\x00\r\n]*$"
+
+PATTERNS = {
+    _ID: f"an id is 1 to {ID_CHARS} letters, digits, _ and -",
+    _DIGEST: "a digest is `algorithm:hex`",
+    _TEXT: "a text has no NUL",
+    _WORDS: "a text that says something, without NUL, is needed",
+    _LINE: "one line that says something, without NUL, is needed",
+}
+"""What each pattern asks for, in words."""
+
+Id = Annotated[str, StringConstraints(pattern=_ID, max_length=ID_CHARS)]
 """The id of a job, an act, a condition, a call."""
 PartyId = Annotated[Id, AfterValidator(_not_reserved)]
 """Who acts. A remote edge takes it from its authenticator, never from a body."""
-Text = Annotated[str, StringConstraints(pattern=r"^[^\x00]*$")]
+Text = Annotated[str, StringConstraints(pattern=_TEXT)]
 """Any text a database can keep."""
-Words = Annotated[str, StringConstraints(pattern=r"^[^\x00]*[^\x00\s][^\x00]*$")]
+Words = Annotated[str, StringConstraints(pattern=_WORDS)]
 """A text that says something."""
-Line = Annotated[str, StringConstraints(pattern=r"^[^\x00\r\n]*[^\x00\s][^\x00\r\n]*$")]
+Line = Annotated[str, StringConstraints(pattern=_LINE)]
 """One line that says something."""
-Digest = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+:[0-9a-f]+$", max_length=ID_CHARS + 16)]
+Digest = Annotated[str, StringConstraints(pattern=_DIGEST, max_length=ID_CHARS + 16)]
 """`algorithm:hex`, as `sha256:9f86…`."""
 Count = Annotated[int, Field(ge=0, lt=JSON_INTEGER)]
 """A number of things, smaller than 2**53."""

@@ -78,6 +78,8 @@ def covers_request(move: Move[acts.Accept]) -> Fault | None:
     act, job = move.act, move.job
     assert job is not None
     want, have = job.brief.terms, pledged(job.brief.terms, act)
+    if have is want:
+        return None
     by_id = {condition.id: condition for condition in have.conditions}
     missing = [f"condition `{c.id}`" for c in want.conditions if by_id.get(c.id) != c]
     missing += uncovered(have.exclusions, want.exclusions) + unentailed(have.requirements, want.requirements)
@@ -90,8 +92,10 @@ def checks_requesters(move: Move[acts.Accept]) -> Fault | None:
     """A check that decides by itself is the requester's: a worker's own stays text until the requester adopts it."""
     act, job = move.act, move.job
     assert job is not None
+    if not act.conditions:
+        return None
     known = {condition.id for condition in job.brief.terms.conditions}
-    own = [f"`{c.id}`" for c in act.conditions or () if c.typed and c.id not in known]
+    own = [f"`{c.id}`" for c in act.conditions if c.typed and c.id not in known]
     if own:
         return Fault(Reason.FOREIGN_CHECK, f"the worker's own check on {', '.join(own)}", "give it as text, or counter with it")
     return None
@@ -111,7 +115,7 @@ def grounded(move: Move[acts.Act]) -> Fault | None:
 
 
 def _grounded(requirements: Iterable[Requirement], advertisement: Advertisement | None, now: datetime) -> Fault | None:
-    wanting = [g for g in (ground(requirement, advertisement, now) for requirement in requirements) if not g.grounded]
+    wanting = [g for g in [ground(requirement, advertisement, now) for requirement in requirements] if not g.grounded]
     if wanting:
         told = "; ".join(f"`{g.requirement}`: {g.why}" for g in wanting)
         return Fault(Reason.UNGROUNDED, told, "; ".join(f"{g.fix} `{g.requirement}`" for g in wanting))

@@ -3,27 +3,22 @@
 A bound counts the mover and never the judge, and an act that ends a job is always heard. The numbers are in `limits`.
 """
 
+from typing import TypeAlias
+
 from lifecycle.law import acts
 from lifecycle.law.errors import Reason
 from lifecycle.law.guards.move import Fault, Move
-from lifecycle.law.job import Tally, asked, pledged, revised
+from lifecycle.law.job import Job, Tally, asked, pledged, revised
 from lifecycle.law.states import BOUND
 from lifecycle.law.terms import Terms
 
+Stating: TypeAlias = acts.Request | acts.Revise | acts.Accept | acts.Counter
+"""The acts that state terms."""
 
-def few_conditions(move: Move[acts.Act]) -> Fault | None:
+
+def few_conditions(move: Move[Stating]) -> Fault | None:
     """Terms hold a bounded number of conditions, exclusions and requirements."""
-    act, job = move.act, move.job
-    terms: Terms | None = None
-    match act:
-        case acts.Request():
-            terms = asked(act)
-        case acts.Revise() if job is not None:
-            terms = revised(job.brief.terms, act)
-        case acts.Accept() if job is not None:
-            terms = pledged(job.brief.terms, act)
-        case acts.Counter():
-            terms = act.terms
+    terms = _stated(move.job, move.act)
     if terms is None:
         return None
     most = max(len(terms.conditions), len(terms.exclusions), len(terms.requirements))
@@ -92,6 +87,19 @@ def tree_narrow(move: Move[acts.Act]) -> Fault | None:
     """A job is not split into very many."""
     children = move.world.children if move.world.parent else -1
     return _above(children, move.limits.breadth, Reason.TREE_TOO_BROAD, "children of one job", "delegate larger parts")
+
+
+def _stated(job: Job | None, act: Stating) -> Terms | None:
+    """The terms that this act states. The likeliest is asked first, as isinstance takes 0.2 us to say no of a pydantic model."""
+    if job is None:
+        assert isinstance(act, acts.Request)
+        return asked(act)
+    if isinstance(act, acts.Accept):
+        return pledged(job.brief.terms, act)
+    if isinstance(act, acts.Revise):
+        return revised(job.brief.terms, act)
+    assert isinstance(act, acts.Counter)
+    return act.terms
 
 
 def _tally(move: Move[acts.Act]) -> Tally:
