@@ -54,6 +54,8 @@ class Episode:
     unreported: int
     """Conditions that the worker declared and then said nothing of."""
     refused: tuple[KeptRefusal, ...]
+    last: str
+    """Its last act."""
     stage: Stage
     ended: str
     """As what, or what it is still waiting for."""
@@ -72,28 +74,25 @@ def episodes(jobs: Jobs) -> Iterator[Episode]:
 
 def episode(job: Job, log: Sequence[Entry], refusals: Sequence[KeptRefusal]) -> Episode:
     """What one log, and what was refused beside it, tell; `job` is the fold of the log."""
-    labels = {key: value for key, value in (words.partition(": ")[0].split() for words in job.brief.terms.constraints)}
+    contract, kind = (words.partition(": ")[0].split()[1] for words in job.brief.terms.constraints)
     answers = [kept.refusal.act for kept in refusals if kept.refusal.stage is Stage.REQUESTED]
     answers += [entry.act.act for entry in log if entry.origin is Stage.REQUESTED]
     holds = {id: told for entry in log for id, told in _verdict(entry.act)}
     report = (job.delivery and job.delivery.report) or acts.Report()
-    said = [(finding.id, finding.status, False) for finding in report.conditions]
-    said += [(observed.id, observed.status, True) for observed in report.exclusions]
+    said = [(False, finding.id, finding.status == "met") for finding in report.conditions if finding.status != "unverifiable"]
+    said += [(True, one.id, one.status == "honoured") for one in report.exclusions if one.status != "unverifiable"]
     return Episode(
         job=job.id,
-        contract=labels["contract"],
-        kind=labels["class"],
+        contract=contract,
+        kind=kind,
         answer=ANSWERS.get(answers[0]) if answers else None,
         tokens=job.spent.tokens if job.spent else 0,
         executed=job.delivery is not None,
         failed=holds.get(ASKED) is False,
-        findings=tuple(
-            Finding(exclusion, status in ("met", "honoured"), holds.get(id))
-            for id, status, exclusion in said
-            if status != "unverifiable"
-        ),
-        unreported=sum(status == "unverifiable" and id != ASKED for id, status, _ in said),
+        findings=tuple(Finding(exclusion, met, holds.get(id)) for exclusion, id, met in said),
+        unreported=sum(finding.status == "unverifiable" and finding.id != ASKED for finding in report.conditions),
         refused=tuple(refusals),
+        last=log[-1].act.act,
         stage=job.stage,
         ended=str(job.termination) if job.pause is None else f"open: `{job.pause.owed_by}` owes {job.pause.decision}",
     )
@@ -153,15 +152,16 @@ def oddities(told: Sequence[Episode]) -> Iterator[str]:
     for e in told:
         for kept in e.refused:
             refusal = kept.refusal
-            yield f"{e.job}: {refusal.act} refused as {refusal.reason} ({refusal.detail}), and kept; it ended as {e.stage}"
+            yield f"{e.job}: {refusal.act} refused as {refusal.reason}: {refusal.detail}; kept, then recorded as {e.last}"
     typed = [e for e in told if e.contract == "B"]
-    for act, stage in (("counter", Stage.COUNTERED), ("decline", Stage.DECLINED)):
-        paper, law = sum(e.answer == ANSWERS[act] for e in typed), sum(e.stage is stage for e in typed)
-        yield f"contract B: {paper} {ANSWERS[act]} to the paper, with what was refused; {law} to the law, without"
+    offers, declines = (sum(e.answer == ANSWERS[act] for e in typed) for act in ("counter", "decline"))
+    law = Counter(e.stage for e in typed)
+    yield f"counter_offer: {offers} in log and refusals, {law[Stage.COUNTERED]} of them in the log"
+    yield f"decline: {declines} that began as one, of {law[Stage.DECLINED]} in the log"
     findings = [finding for e in typed for finding in e.findings]
     excluded, silent = sum(finding.exclusion for finding in findings), sum(e.unreported for e in typed)
-    yield f"{excluded} of the {len(findings)} conditions reported are exclusions, and stand among the exclusions"
-    yield f"{silent} of the {len(findings) - excluded + silent} conditions declared were ignored, as every one has an id"
+    yield f"{excluded} of the {len(findings)} conditions reported are scope exclusions, and stand among the report's exclusions"
+    yield f"{silent} of the {len(findings) - excluded + silent} conditions declared went unreported: each is answered by its id"
 
 
 def show(jobs: Jobs) -> None:

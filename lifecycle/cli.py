@@ -6,9 +6,10 @@ store that cannot be opened: one line on stderr and exit 1. A call that is not u
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import attrs
 import click
 from pydantic import JsonValue
 from rich.console import Console
@@ -84,7 +85,21 @@ def demo(store: Path | None, as_json: bool) -> None:
     lifecycle demo
     lifecycle demo --store demo.db && lifecycle jobs --store sqlite:///demo.db
     """
-    raise NotImplementedError
+    from lifecycle.demo import run
+
+    outcome = run(store, (lambda line: None) if as_json else click.echo)
+    url = f"sqlite:///{outcome.store}"
+    if as_json:
+        board = [attrs.asdict(row) for row in outcome.board]
+        _print_json({"store": url, "desks": str(outcome.desks), "seconds": round(outcome.seconds, 2), "board": board})
+        return
+    table = _table("job", "worker", "states", "ended as", "what happened")
+    for row in outcome.board:
+        ended = f"{row.reason} / {row.status}" if row.reason else "open"
+        table.add_row(_cell(row.job), _cell(row.worker), _path(row.states), _cell(ended), _cell(row.happened))
+    _print(table)
+    click.echo(f"{len(outcome.board)} jobs in {outcome.seconds:.1f} s; what the workers made: {outcome.desks}")
+    click.echo(f"look into the store: lifecycle jobs --store {url}")
 
 
 @main.command()
@@ -337,6 +352,11 @@ def _cell(value: JsonValue) -> Text:
     """A value as a cell: on one line, nothing in it taken for markup, a stage in its colour."""
     text = printable(str(value if value is not None else ""), 300)
     return Text(text, COLOURS[Stage(text).state] if text in set(Stage) else "")
+
+
+def _path(states: Iterable[State]) -> Text:
+    """The states a job was in, in order, each in its colour."""
+    return Text(" > ").join(Text(state, COLOURS[state]) for state in states)
 
 
 def _print(what: Table | str) -> None:

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 from attrs import frozen
 
-from lifecycle.law.errors import StoreError
+from lifecycle.law.errors import LifecycleError
 from lifecycle.law.log import Entry, Store
 from lifecycle.law.values import instant
 
@@ -78,9 +78,7 @@ class Subscription:
         if self._name in self._store.shelf(_POSITIONS):
             return
         if after is None:
-            after = 0
-            while page := self._store.feed(after):
-                after = page[-1][0]
+            after = _end(self._store)
         self._store.put(_POSITIONS, self._name, str(after), None)
 
     def _run(self) -> None:
@@ -88,8 +86,8 @@ class Subscription:
             self._woken.clear()
             try:
                 moved = self._pass_on() | self._try_again()
-            except StoreError:
-                moved = False  # the store is down or busy: nothing was passed over, look again after the pause
+            except LifecycleError:
+                moved = False  # the store is down, busy or damaged: nothing was passed over, look again after the pause
             if not moved:
                 self._woken.wait(self._poll)
 
@@ -130,6 +128,17 @@ class Subscription:
         else:
             if was is not None:
                 self._store.put(_FAILURES, key, None, was)
+
+
+def _end(store: Store) -> int:
+    """The last position there is: doubled to, then halved to, as a long feed is not read through."""
+    low, high = 0, 1
+    while store.feed(high, 1):
+        low, high = high, high * 2
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (middle + 1, high) if store.feed(middle, 1) else (low, middle)
+    return low
 
 
 def failures(store: Store, name: str) -> list[Failure]:

@@ -175,11 +175,12 @@ class Jobs(Engine):
     def _answer(self, fn: Callable[[str], object], goal: str) -> acts.Act:
         try:
             answer = fn(goal)
+        except Exception as error:
+            return acts.Fail(words=f"{type(error).__name__}: {door.shown(str(error), 2_000)}")
+        try:
             return answer if isinstance(answer, acts.Act) else acts.Deliver.model_validate({"value": answer})
         except ValidationError as error:
             return acts.Fail(words=f"the answer is no JSON value: {door.malformed(error).detail}")
-        except Exception as error:
-            return acts.Fail(words=f"{type(error).__name__}: {door.shown(str(error), 2_000)}")
 
     # ---- hooks
 
@@ -199,7 +200,7 @@ class Jobs(Engine):
 
     def _announce(self) -> None:
         super()._announce()
-        for subscription in self._subscriptions.values():
+        for subscription in list(self._subscriptions.values()):  # a copy, as another thread may add one now
             subscription.wake()
 
     def _keep_sweeping(self, every: float) -> None:

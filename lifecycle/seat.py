@@ -69,7 +69,7 @@ class Seat:
         if "answers" not in type(act).model_fields or act.answered is not None:
             return act
         seen = self._seen
-        if seen is None or act.act not in may(seen, self.party):
+        if seen is None or act.act not in may(seen, self.party, self._jobs.law(seen)):
             seen = self.look()
         return act.model_copy(update={"answers": answerable(seen, act.act)})
 
@@ -88,8 +88,8 @@ class Seat:
     ) -> Receipt:
         """Take the job, on its terms as they are; or stating terms, which may add but not leave out."""
         return self._make(
-            "accept", id, conditions=named(Condition, conditions), exclusions=named(Exclusion, exclusions),
-            advertisement=advertisement, estimate=estimate, alongside=alongside, spent=spent,
+            "accept", id, conditions=conditions, exclusions=exclusions, advertisement=advertisement, estimate=estimate,
+            alongside=alongside, spent=spent,
         )  # fmt: skip
 
     def decline(
@@ -116,7 +116,7 @@ class Seat:
         id: str | None = None,
     ) -> Receipt:  # fmt: skip
         """One line on how it goes and what it points at (a text is an artifact's name), or that there is nothing new."""
-        pointers = tuple(acts.Pointer(ref) if isinstance(ref, str) else ref for ref in points_at)
+        pointers = tuple({"ref": ref} if isinstance(ref, str) else ref for ref in points_at)
         return self._make("progress", id, line=line, points_at=pointers, nothing_new=nothing_new, spent=spent)
 
     def block(
@@ -152,9 +152,9 @@ class Seat:
             "conditions": [{"id": i, "status": s, "evidence": e} for s, told in findings.items() for i, e in told.items()],
             "exclusions": [{"id": i, "status": s, "evidence": e} for s, told in kept.items() for i, e in told.items()],
         }
-        named_ = tuple(acts.Artifact(name) if isinstance(name, str) else name for name in artifacts)
+        handed = tuple({"name": name} if isinstance(name, str) else name for name in artifacts)
         return self._make(
-            "deliver", id, artifacts=named_, value=value, report=report if any(report.values()) else None, spent=spent
+            "deliver", id, artifacts=handed, value=value, report=report if any(report.values()) else None, spent=spent
         )
 
     def fail(
@@ -165,7 +165,7 @@ class Seat:
 
     def halt(self, work: str, *artifacts: str, words: str = "", spent: Spent | None = None, id: str | None = None) -> Receipt:
         """Say that the work has stopped, in which condition, and what is left behind."""
-        left = tuple(acts.Artifact(name) for name in artifacts)
+        left = tuple({"name": name} for name in artifacts)
         return self._make("halt", id, work=work, artifacts=left, words=words, spent=spent)
 
     def renew(self) -> None:
@@ -176,9 +176,6 @@ class Seat:
 
     def revise(self, *, id: str | None = None, **changes: object) -> Receipt:
         """Answer a counter with a changed request: `goal`, `conditions`, `exclusions`, `budget`, … ; what is absent stays."""
-        for key, kind in (("conditions", Condition), ("exclusions", Exclusion)):
-            if isinstance(given := changes.get(key), Mapping):
-                changes[key] = named(kind, given)
         return self._make("revise", id, **changes)
 
     def adopt(self, *, id: str | None = None) -> Receipt:
@@ -229,9 +226,14 @@ class Seat:
     def _make(self, name: str, id: str | None, **fields: object) -> Receipt:
         given = {key: value for key, value in fields.items() if value is not None}
         try:
+            for key, kind in (("conditions", Condition), ("exclusions", Exclusion)):
+                if isinstance(terms := given.get(key), Mapping):
+                    given[key] = named(kind, terms)
             act = acts.ACTS[name].model_validate(given)
         except ValidationError as error:
-            raise Refused(refuse(self.look(), acts.Act(act=name), self.party, door.malformed(error))) from None
+            job = self.look()
+            fault = door.malformed(error)
+            raise Refused(refuse(job, acts.Act(act=name), self.party, fault, self._jobs.law(job))) from None
         return self.submit(act, id=id)
 
 

@@ -31,8 +31,8 @@ __all__ = ["Outcome", "Row", "board", "run"]
 SWEEP = 0.2
 """Seconds between two sweeps of the clock."""
 
-DEADLINE = 18.0
-"""Seconds until the demo stops waiting, whatever is still open: the clock should have ended everything by half of that."""
+DEADLINE = 15.0
+"""Seconds until the demo stops waiting, whatever is still open: by then the clock should have ended everything."""
 
 
 @frozen

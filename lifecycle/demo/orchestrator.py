@@ -6,6 +6,7 @@ may be done when, what is refused and why, and when a silent party has been sile
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -147,8 +148,8 @@ def answer(planner: Seat, job: Job, desk: Path) -> None:
 
 
 def acceptable(job: Job, offer: Offer) -> bool:
-    """Whether an offer is the same job by another column: what is adopted will be run, so every check must be one of ours."""
-    return any(offer.terms.conditions == books.conditions(by) for by in ("region", "month"))
+    """Whether an offer is the same job by another column. What is adopted will be run: so every check must be one of ours."""
+    return any(offer.terms == replace(job.terms, conditions=books.conditions(column)) for column in ("region", "month"))
 
 
 def judge(planner: Seat, job: Job, desk: Path) -> None:

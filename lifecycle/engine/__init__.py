@@ -12,12 +12,13 @@ from typing import TypeVar
 
 from attrs import frozen
 
-from lifecycle.engine.clerk import Clerk, Submission
+from lifecycle.engine.clerk import ID, Clerk, Submission
 from lifecycle.engine.records import ATTEMPTS, Known, Records, restless
 from lifecycle.law import acts, door
 from lifecycle.law.audit import Finding, examine
 from lifecycle.law.decide import may, refuse
 from lifecycle.law.errors import Conflict, CorruptLog, JobNotFound, KeptRefusal, LifecycleError, Reason, Refusal, Refused
+from lifecycle.law.fold import replay
 from lifecycle.law.guards.move import Fault
 from lifecycle.law.job import Job
 from lifecycle.law.limits import LIMITS, Limits
@@ -32,7 +33,6 @@ PAGE = 1_000
 """Jobs or entries read at a time."""
 
 _E = TypeVar("_E", bound="Engine")
-_TURNED_AWAY = frozenset({Reason.MALFORMED, Reason.PAYLOAD_TOO_LARGE, Reason.TEXT_TOO_LONG})
 
 
 @frozen
@@ -54,7 +54,7 @@ class Engine:
         self._records = Records(store, {**laws, law.version: law})
         self._clerk = Clerk(self._records, limits, law, ids)
         self._news = threading.Condition()
-        self.turned_away: Counter[Reason] = Counter()
+        self.turned_away: Counter[Reason] = self._clerk.turned_away
         """How many acts were malformed, or named no job that their party may know of: counted, not stored."""
 
     def __enter__(self: _E) -> _E:
@@ -81,13 +81,7 @@ class Engine:
         one_each = [item if isinstance(item, Submission) else Submission(*item) for item in batch]
         if not one_each:
             return []
-        try:
-            receipts, wrote = self._clerk.commit(one_each)
-        except Refused as refused:
-            raise self._kept(refused.refusal, one_each) from None
-        except JobNotFound:
-            self.turned_away[Reason.JOB_NOT_FOUND] += 1
-            raise
+        receipts, wrote = self._clerk.commit(one_each)
         if wrote:
             self._announce()
         return receipts
@@ -111,6 +105,7 @@ class Engine:
                 known, wrote = self._records.settle(known, now)
                 if wrote:
                     self._announce()
+                now = max(now, known.head.renewed_at or now)
                 head = Head(known.head.seq, known.head.hash, known.head.children, now)
                 if fault := _not_renewable(known.job, by):
                     may_now = self._may(known, by)
@@ -142,7 +137,15 @@ class Engine:
             raise failed
         return [entry.receipt for entry in lapsed]
 
+    def reindex(self) -> None:
+        """Make all that the store lists of its jobs anew from their logs. Renewals are lost: each lease is given one of grace."""
+        self.store.reindex(lambda entries: self._records.row(replay(entries), children=1))  # 1: the next sweep looks at each
+
     # ---- reads
+
+    def law(self, job: Job) -> Law:
+        """The law that a job was begun under, and stays on."""
+        return self._records.law(job)
 
     def job(self, job: str, *, by: str | None = None) -> Job:
         """The job as its log tells it now. With `by`, only if that party may know of it."""
@@ -208,30 +211,24 @@ class Engine:
     # ---- parts
 
     def _known(self, job: str, by: str | None) -> Known:
-        known = self._records.read(job)
-        if known is None or (by is not None and by not in known.job.parties):
+        known = self._known_to(job, by)
+        if known is None:
             self.turned_away[Reason.JOB_NOT_FOUND] += 1
             raise JobNotFound(job)
         return known
 
+    def _known_to(self, job: str, by: str | None) -> Known | None:
+        """The job, if it is there and the party may know of it. What is no id names no job, and is not asked of any store."""
+        known = self._records.read(job) if ID.fullmatch(job) else None
+        return known if known is not None and (by is None or by in known.job.parties) else None
+
     def _may(self, known: Known, by: str) -> tuple[str, ...]:
         return may(known.job, by, self._records.law(known.job))
 
-    def _kept(self, refusal: Refusal, batch: Sequence[Submission]) -> Refused:
-        """The refusal, kept beside the log if its job exists and its party may know of it, else only counted."""
-        if refusal.reason in _TURNED_AWAY or refusal.stage is None:
-            self.turned_away[refusal.reason] += 1
-            return Refused(refusal)
-        act = next(one.act for one in batch if one.job == refusal.job and one.act.act == refusal.act)
-        late = refusal.reason is Reason.CLOSED and isinstance(act, acts.Deliver)
-        kept = KeptRefusal(refusal, self.store.now(), act.model_dump_json(exclude_none=True))
-        self.store.keep_refusal(kept, None if late else self.limits.refusals)
-        return Refused(refusal)
-
     def _turned_away(self, job: str, by: str, fault: Fault) -> LifecycleError:
         """The answer to a text that is no act."""
-        known = self._records.read(job)
-        if fault.reason is not Reason.UNKNOWN_ACT or known is None or by not in known.job.parties:
+        known = self._known_to(job, by)
+        if fault.reason is not Reason.UNKNOWN_ACT or known is None:
             self.turned_away[fault.reason] += 1
             return Refused(Refusal(fault.reason, "", job, by, None, (), fault.detail, fault.mend))
         refusal = refuse(known.job, acts.Act(act=""), by, fault, self._records.law(known.job))

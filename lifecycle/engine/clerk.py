@@ -6,16 +6,17 @@ before an act is judged. Acts of one batch are committed together or not at all;
 
 import re
 import secrets
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
 
 from attrs import Factory, define, frozen
 
-from lifecycle.engine.records import ATTEMPTS, Known, Records, restless
+from lifecycle.engine.records import ATTEMPTS, Known, Records, moment, restless, undelivered_end
 from lifecycle.law import acts, door
 from lifecycle.law.decide import ALONE, begin, decide, lapse, refuse
-from lifecycle.law.errors import Conflict, CorruptLog, JobNotFound, Reason, Refusal, Refused, StoreError
+from lifecycle.law.errors import Conflict, CorruptLog, JobNotFound, KeptRefusal, Reason, Refusal, Refused, StoreError
 from lifecycle.law.fold import learn
 from lifecycle.law.guards.move import Fault, World
 from lifecycle.law.limits import ID_CHARS, Limits
@@ -23,7 +24,10 @@ from lifecycle.law.log import Change, Entry, Head, Query, Receipt, seal, written
 from lifecycle.law.states import OPEN
 from lifecycle.law.table import Law
 
-_ID = re.compile(rf"[A-Za-z0-9_-]{{1,{ID_CHARS}}}")
+ID = re.compile(rf"[A-Za-z0-9_-]{{1,{ID_CHARS}}}")
+"""What the id of a job, an act or a party matches."""
+
+_COUNTED = frozenset({Reason.MALFORMED, Reason.PAYLOAD_TOO_LARGE, Reason.TEXT_TOO_LONG})
 
 
 @frozen
@@ -43,10 +47,19 @@ class _Plan:
 
     now: datetime
     fresh: bool
+    begun_on: dict[str, Known | None] = Factory(dict)
+    """The jobs that acts were judged on, as first read."""
     known: dict[str, Known] = Factory(dict)
+    """The jobs as this plan would leave them."""
     heads: dict[str, Head | None] = Factory(dict)
     entries: dict[str, list[Entry]] = Factory(dict)
     reads: dict[str, Head] = Factory(dict)
+    born: dict[str, list[str]] = Factory(dict)
+    """The jobs that this plan would make, by parent."""
+
+    def children(self, known: Known) -> int:
+        """How many jobs will ever have been delegated from this one."""
+        return known.head.children + len(self.born.get(known.job.id, ()))
 
     def planned(self, job: str, id: str) -> Entry | None:
         """The entry with this act id, if this plan would write it."""
@@ -59,6 +72,7 @@ class Clerk:
     def __init__(self, records: Records, limits: Limits, law: Law, prefix: str = "") -> None:
         """`law` is what new jobs are made under; `prefix` begins every id that is minted."""
         self.records, self.limits, self.law, self.prefix = records, limits, law, prefix
+        self.turned_away: Counter[Reason] = Counter()
 
     def mint(self) -> str:
         """A new id."""
@@ -69,39 +83,62 @@ class Clerk:
         contents = [self._weighed(one) for one in batch]
         fresh = False
         for _ in range(ATTEMPTS):
-            plan = _Plan(self.records.store.now(), fresh)
+            plan, receipts = _Plan(self.records.store.now(), fresh), []
             try:
-                receipts = [self._judge(plan, one, content) for one, content in zip(batch, contents, strict=True)]
+                for one, content in zip(batch, contents, strict=True):
+                    receipts.append(self._judge(plan, one, content))
                 self._append(plan)
-            except Conflict:
-                if fresh and any(one.expect is not None for one in batch):
+            except Conflict as moved:
+                if fresh and any(one.job == moved.job and one.expect == moved.expected != moved.actual for one in batch):
                     raise
-                fresh = True
-            except (Refused, JobNotFound):
-                if fresh:
+            except JobNotFound:
+                if fresh or self._current(plan):
+                    self.turned_away[Reason.JOB_NOT_FOUND] += 1
                     raise
-                fresh = True
+            except Refused as refused:
+                if fresh or self._current(plan):
+                    self._keep(plan, one, refused.refusal)
+                    raise
             else:
                 return receipts, self._after(plan)
+            fresh = True
         raise restless(batch[0].job)
+
+    def _current(self, plan: _Plan) -> bool:
+        """Whether every job that acts were judged on still stands as it was read: then a refusal stands too."""
+        return all(known is None or self.records.read(job) is known for job, known in plan.begun_on.items())
+
+    def _keep(self, plan: _Plan, one: Submission, refusal: Refusal) -> None:
+        """Keep a refusal beside the log, if its job exists and its party may know of it; else only count it."""
+        if refusal.reason in _COUNTED or refusal.stage is None or plan.begun_on[one.job] is None:
+            self.turned_away[refusal.reason] += 1
+            return
+        late = refusal.reason is Reason.CLOSED and isinstance(one.act, acts.Deliver)
+        kept = KeptRefusal(refusal, self.records.store.now(), one.act.model_dump_json(exclude_none=True))
+        self.records.store.keep_refusal(kept, None if late else self.limits.refusals)
 
     def _weighed(self, one: Submission) -> str:
         """The act as it will be written, if it may come in at all."""
         fault: Fault | None = None
         content = written(one.act)
+        if type(one.act) is not acts.ACTS.get(one.act.act):
+            fault = Fault(Reason.UNKNOWN_ACT, f"there is no act `{door.shown(one.act.act)}`", "make one of the classes in `acts`")
         for what, id in (("job id", one.job), ("party", one.by), ("act id", one.id or one.act.id or "-")):
-            if not _ID.fullmatch(id):
+            if not ID.fullmatch(id):
                 fault = Fault(Reason.MALFORMED, f"{what} `{door.shown(id)}` is no id", "use 1 to 128 letters, digits, _ and -")
         if isinstance(one.act, acts.Request) and one.by == "clock":
             fault = Fault(Reason.MALFORMED, "`clock` is the engine itself", "give the requester another name")
         fault = door.weigh(content, one.act, self.limits) or fault
         if fault is not None:
+            self.turned_away[fault.reason] += 1
             raise Refused(Refusal(fault.reason, one.act.act, one.job, one.by, None, (), fault.detail, fault.mend))
         return content
 
     def _judge(self, plan: _Plan, one: Submission, content: str) -> Receipt:
         """The receipt of one act, now planned; or of the entry that it already is."""
-        known = plan.known.get(one.job) or self.records.read(one.job, fresh=plan.fresh)
+        known = plan.known.get(one.job)
+        if known is None:
+            known = plan.begun_on[one.job] = self.records.read(one.job, fresh=plan.fresh)
         if isinstance(one.act, acts.Request):
             return self._begin(plan, one, one.act, content) if known is None else self._again(plan, known, None, one, content)
         if known is None or one.by not in known.job.parties:
@@ -113,11 +150,12 @@ class Clerk:
             raise Conflict(one.job, one.expect, known.job.seq)
         if one.job not in plan.entries:
             known, _ = self.records.settle(known, plan.now)
-        job = known.job
+        if known.job.brief.parent in plan.entries:
+            known = self._lapse_at_once(plan, known)
+        job, world = known.job, self._world(plan, known, one.act)
         entry = decide(
-            job, one.act, id=id or self.mint(), by=one.by, now=plan.now, world=self._world(known, one.act), limits=self.limits,
-            law=self.records.law(job),
-        )  # fmt: skip
+            job, one.act, id=id or self.mint(), by=one.by, now=plan.now, world=world, limits=self.limits, law=self.records.law(job)
+        )
         if isinstance(entry, Refusal):
             raise Refused(entry)
         known, sealed = self._add(plan, known, entry, content)
@@ -137,9 +175,13 @@ class Clerk:
 
     def _again(self, plan: _Plan, known: Known, id: str | None, one: Submission, content: str) -> Receipt:
         """The first receipt of an act that is in the log already; act_id_reused if that was another. A job id is such an id."""
-        planned = plan.planned(one.job, id or plan.entries[one.job][0].id) if one.job in plan.entries else None
-        stored = None if planned else self.records.store.read(one.job, (known.ids[id] if id is not None else 0) - 1)
-        entry = planned or (stored[1][0] if stored else None)
+        if id is not None:
+            entry = plan.planned(one.job, id)
+        else:
+            entry = plan.entries[one.job][0] if plan.begun_on[one.job] is None else None
+        if entry is None:
+            stored = self.records.store.read(one.job, (known.ids[id] if id is not None else 0) - 1)
+            entry = stored[1][0] if stored and stored[1] else None
         if entry is None:
             raise JobNotFound(one.job)
         if entry.by == one.by and type(entry.act) is type(one.act) and written(entry.act) == content:
@@ -156,29 +198,44 @@ class Clerk:
         sealed = seal(entry, head.hash if head else "", content)
         if name not in plan.entries:
             plan.heads[name], plan.entries[name] = head, []
+            if head is None and isinstance(entry.act, acts.Request) and entry.act.parent is not None:
+                plan.born.setdefault(entry.act.parent, []).append(name)
         plan.entries[name].append(sealed)
         moved = Head(sealed.seq, sealed.hash, head.children if head else 0, head.renewed_at if head else None)
         plan.known[name] = Known(learn(known.job if known else None, sealed), moved, known.ids if known else {})
         return plan.known[name], sealed
 
-    def _lapse_at_once(self, plan: _Plan, known: Known) -> None:
-        """What this act itself made due (a budget overrun, a completion long past) lapses with it."""
+    def _lapse_at_once(self, plan: _Plan, known: Known) -> Known:
+        """What this act itself made due (a budget overrun, a completion long past), or one before it, lapses with it."""
         while True:
-            ended_at, parent = self.records.parent_ended(known.job)
-            if parent is not None and parent.job.id not in plan.entries:
-                plan.reads[parent.job.id] = parent.head
+            ended_at = self._parent_ended(plan, known)
             act = self.records.due(known, plan.now, ended_at)
             if act is None:
-                return
-            entry = lapse(known.job, act, id=self.mint(), now=plan.now, law=self.records.law(known.job))
+                return known
+            now = moment(known.job, plan.now, ended_at)
+            entry = lapse(known.job, act, id=self.mint(), now=now, law=self.records.law(known.job))
             known, _ = self._add(plan, known, entry, written(act))
 
-    def _world(self, known: Known, act: acts.Act) -> World:
+    def _parent_ended(self, plan: _Plan, known: Known) -> datetime | None:
+        """When the parent ended otherwise than by delivering, if it did, or would by this plan."""
+        parent = known.job.brief.parent
+        if parent in plan.entries:
+            return undelivered_end(plan.known[parent].job)
+        ended_at, read = self.records.parent_ended(known.job)
+        if read is not None:
+            plan.reads.setdefault(read.job.id, read.head)
+        return ended_at
+
+    def _world(self, plan: _Plan, known: Known, act: acts.Act) -> World:
         """What the law may know of the job's children; only a delivery asks."""
-        if not known.head.children or not isinstance(act, acts.Deliver):
+        name, children = known.job.id, plan.children(known)
+        if not children or not isinstance(act, acts.Deliver):
             return ALONE
-        rows = self.records.store.find(Query(stages=OPEN, parent=known.job.id, limit=self.limits.breadth))
-        return World(children=known.head.children, children_open=tuple(row.job for row in rows))
+        stored = self.records.store.find(Query(stages=OPEN, parent=name, limit=self.limits.breadth))
+        rows = [row.job for row in stored] + plan.born.get(name, [])
+        return World(
+            children=children, children_open=tuple(row for row in rows if row not in plan.known or plan.known[row].job.open)
+        )
 
     def _world_of_request(self, plan: _Plan, act: acts.Request, by: str) -> World:
         """What the law may know of the parent and of the job superseded: nothing that the requester may not."""
@@ -188,12 +245,12 @@ class Clerk:
             if parent is not None and by in parent.job.parties:
                 if act.parent not in plan.entries:
                     parent, _ = self.records.settle(parent, plan.now)
-                    plan.reads[act.parent] = parent.head
+                    plan.reads.setdefault(act.parent, parent.head)
             else:
                 parent = None
         if act.supersedes is not None:
             old = plan.known.get(act.supersedes) or self.records.read(act.supersedes)
-        children = parent.head.children if parent else 0
+        children = plan.children(parent) if parent else 0
         return World(parent.job if parent else None, old.job if old else None, children)
 
     def _append(self, plan: _Plan) -> None:
@@ -201,8 +258,8 @@ class Clerk:
         changes = []
         for name, entries in plan.entries.items():
             known = plan.known[name]
-            ended_at, _ = self.records.parent_ended(known.job)
-            row = self.records.row(known.job, known.head.renewed_at, ended_at, known.head.children)
+            ended_at = self._parent_ended(plan, known)
+            row = self.records.row(known.job, known.head.renewed_at, ended_at, plan.children(known))
             changes.append(Change(plan.heads[name], entries, row))
         if changes:
             self.records.store.append(changes, tuple(plan.reads.items()))
@@ -213,10 +270,12 @@ class Clerk:
         for name, entries in plan.entries.items():
             known = plan.known[name]
             known.ids.update((entry.id, entry.seq) for entry in entries)
-            self.records.remember(known)
-            if known.job.brief.parent is not None and plan.heads[name] is None:
-                self.records.forget(known.job.brief.parent)
+            head = known.head
+            plan.known[name] = Known(known.job, Head(head.seq, head.hash, plan.children(known), head.renewed_at), known.ids)
+            self.records.remember(plan.known[name])
             wrote += entries
+        for parent in plan.born.keys() - plan.entries.keys():
+            self.records.forget(parent)
         for name in plan.entries:
             with suppress(StoreError, CorruptLog):  # the acts are written, and the ended job stays due until a sweep ends them
                 wrote += self.records.end_children(plan.known[name], plan.now)

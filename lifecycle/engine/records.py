@@ -5,6 +5,7 @@ lives reading, remembering and lapsing; judging acts lives in `clerk`.
 """
 
 import secrets
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
@@ -42,7 +43,7 @@ class Records:
     def __init__(self, store: Store, laws: Mapping[int, Law]) -> None:
         self.store = store
         self.laws = laws
-        self._known: dict[str, Known] = {}
+        self._known: OrderedDict[str, Known] = OrderedDict()
 
     def law(self, job: Job) -> Law:
         """The law that a job was begun under, and stays on."""
@@ -70,7 +71,7 @@ class Records:
         self._known.pop(known.job.id, None)
         self._known[known.job.id] = known
         while len(self._known) > REMEMBERED:
-            self._known.pop(next(iter(self._known)), None)
+            self._known.popitem(last=False)
         return known
 
     def forget(self, job: str) -> None:
@@ -85,9 +86,14 @@ class Records:
             if entry.job != name or entry.prev != prev or chained(prev, entry.body) != entry.hash:
                 raise CorruptLog(name, entry.seq, "its hash does not follow from the entry before it")
             prev = entry.hash
+        if known is None and not entries:
+            raise CorruptLog(name, 0, "it is missing, and so is every other")
+        job = replay(entries, known.job if known else None)
+        if (job.seq, prev) != (head.seq, head.hash):
+            raise CorruptLog(name, job.seq + 1, f"it is missing: the head is entry {head.seq}")
         ids = {} if known is None else known.ids
         ids.update((entry.id, entry.seq) for entry in entries)
-        return Known(replay(entries, known.job if known else None), head, ids)
+        return Known(job, head, ids)
 
     # ---- time
 
@@ -96,12 +102,11 @@ class Records:
         if job.brief.parent is None:
             return None, None
         parent = self.read(job.brief.parent)
-        if parent is None or parent.job.termination is None or parent.job.state is State.RESULT:
-            return None, parent
-        return parent.job.termination.at, parent
+        return (undelivered_end(parent.job) if parent else None), parent
 
     def due(self, known: Known, now: datetime, parent_ended_at: datetime | None) -> Lapse | None:
         """What is due. Where renewals were lost since the worker was last heard, the loss counts as one: the lease of grace."""
+        now = moment(known.job, now, parent_ended_at)
         act = due(known.job, now, known.head.renewed_at, parent_ended_at)
         if act is None or act.cause is not Cause.LEASE or known.head.renewed_at is not None:
             return act
@@ -129,7 +134,8 @@ class Records:
             act = self.due(known, now, ended_at)
             if act is None:
                 return known, lapsed
-            entry = lapse(known.job, act, id=secrets.token_hex(12), now=now, law=self.law(known.job))
+            at = moment(known.job, now, ended_at)
+            entry = lapse(known.job, act, id=secrets.token_hex(12), now=at, law=self.law(known.job))
             sealed = seal(entry, known.head.hash, written(act))
             job = learn(known.job, sealed)
             head = Head(sealed.seq, sealed.hash, known.head.children, known.head.renewed_at)
@@ -145,8 +151,11 @@ class Records:
         if not known.head.children or not _drags(known.job):
             return []
         lapsed: list[Entry] = []
-        for row in self.store.find(Query(stages=OPEN - {Stage.DELIVERED}, parent=known.job.id)):
-            lapsed += self.sweep(row.job, now)
+        after = ""
+        while rows := self.store.find(Query(stages=OPEN - {Stage.DELIVERED}, parent=known.job.id, after=after)):
+            after = rows[-1].job
+            for row in rows:
+                lapsed += self.sweep(row.job, now)
         return lapsed
 
     def sweep(self, job: str, now: datetime) -> list[Entry]:
@@ -162,6 +171,8 @@ class Records:
                 if not entries:
                     lapsed += self.end_children(known, now)
                     row = self.row(known.job, known.head.renewed_at, self.parent_ended(known.job)[0])
+                    if row.due is not None and row.due <= now and known.head.renewed_at is None:
+                        row = self.row(known.job, self.store.renewals_since())  # the lease of grace, or it would stay due
                     self.store.mark(job, known.head, known.head.renewed_at, row.due)
                 return lapsed
             except Conflict:
@@ -172,6 +183,16 @@ class Records:
 def restless(job: str) -> StoreError:
     """The error of a job that could not be written to for conflicts alone."""
     return StoreError(f"job `{job}` moved on before each of {ATTEMPTS} writes; to mend it, check the store, then act again")
+
+
+def moment(job: Job, now: datetime, parent_ended_at: datetime | None) -> datetime:
+    """Now, which is never before what is already written, whatever the clock says."""
+    return max(now, job.at, parent_ended_at or now)
+
+
+def undelivered_end(job: Job) -> datetime | None:
+    """When the job ended otherwise than by delivering, if it did: its children end with it."""
+    return job.termination.at if job.termination is not None and job.state is not State.RESULT else None
 
 
 def _drags(job: Job) -> bool:

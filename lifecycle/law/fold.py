@@ -61,7 +61,7 @@ def learn(job: Job | None, entry: Entry) -> Job:
         if stage in RUNNING and origin not in RUNNING:
             draft.heard_at = at
         if stage in ENDED and job.termination is None:
-            draft.termination = _termination(job, entry)
+            draft.termination = _ENDED_BY.get(type(act), _declined)(job, at, act)  # type: ignore[arg-type]
     if entry.by == job.brief.parties.worker:
         draft.heard_at = at
         draft.spent = getattr(act, "spent", None) or job.spent
@@ -236,22 +236,40 @@ def _complete_by(brief: Brief, terms: Terms) -> datetime:
     return terms.complete_by or brief.requested_at + limits.COMPLETE
 
 
-def _termination(job: Job, entry: Entry) -> Termination:
-    match entry.act:
-        case acts.Lapse() as act:
-            reason = ENDINGS.get(act.cause, Ending.EXPIRED)
-            status = Status.UNRESOLVED if reason is Ending.DELIVERED else Status.NONE
-            return Termination(reason, status, entry.at, act.cause, owed_by(job, act.cause))
-        case acts.Fail() | acts.Cancel() as act:
-            return Termination(Ending(act.reason), Status.NONE, entry.at)
-        case acts.Reject() as act:
-            return Termination(Ending.REJECTED, rejected_as(job, act), entry.at)
-        case acts.Confirm():
-            return Termination(Ending.ACCEPTED, Status.PASSED, entry.at)
-        case acts.Deliver():
-            return Termination(Ending.DELIVERED, Status.UNRESOLVED, entry.at)
-        case _:
-            return Termination(Ending.DECLINED, Status.NONE, entry.at)
+def _lapsed(job: Job, at: datetime, act: acts.Lapse) -> Termination:
+    reason = ENDINGS.get(act.cause, Ending.EXPIRED)
+    status = Status.UNRESOLVED if reason is Ending.DELIVERED else Status.NONE
+    return Termination(reason, status, at, act.cause, owed_by(job, act.cause))
+
+
+def _given_up(job: Job, at: datetime, act: acts.Fail | acts.Cancel) -> Termination:
+    return Termination(Ending(act.reason), Status.NONE, at)
+
+
+def _rejected(job: Job, at: datetime, act: acts.Reject) -> Termination:
+    return Termination(Ending.REJECTED, rejected_as(job, act), at)
+
+
+def _confirmed(job: Job, at: datetime, act: acts.Confirm) -> Termination:
+    return Termination(Ending.ACCEPTED, Status.PASSED, at)
+
+
+def _delivered(job: Job, at: datetime, act: acts.Deliver) -> Termination:
+    return Termination(Ending.DELIVERED, Status.UNRESOLVED, at)
+
+
+def _declined(job: Job, at: datetime, act: acts.Act) -> Termination:
+    return Termination(Ending.DECLINED, Status.NONE, at)
+
+
+_ENDED_BY: Mapping[type[acts.Act], Callable[[Job, datetime, Never], Termination]] = {
+    acts.Lapse: _lapsed,
+    acts.Fail: _given_up,
+    acts.Cancel: _given_up,
+    acts.Reject: _rejected,
+    acts.Confirm: _confirmed,
+    acts.Deliver: _delivered,
+}
 
 
 def owed_by(job: Job, cause: Cause) -> str | None:

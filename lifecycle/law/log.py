@@ -6,12 +6,13 @@ the stored form and nothing that decides; a store keeps entries and refuses a ta
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol, cast
 
 from attrs import define, field, frozen
 from pydantic import ValidationError
+from pydantic_core import from_json
 
 from lifecycle.law.acts import ACTS, Act
 from lifecycle.law.errors import CorruptLog, KeptRefusal
@@ -118,7 +119,7 @@ def seal(entry: Entry, prev: str, content: str) -> Entry:
         more += f',"claimed":"{instant(entry.act.at)}"'
     body = (
         f'{{"job":"{entry.job}","seq":{entry.seq},"id":"{entry.id}","by":"{entry.by}","at":"{instant(entry.at)}",'
-        f'"from":{origin},"to":"{entry.stage.value}","law":{entry.law},"act":{content}{more}}}'
+        f'"from":{origin},"to":"{entry.stage}","law":{entry.law},"act":{content}{more}}}'
     ).encode()
     return Draft(
         entry.job, entry.seq, entry.id, entry.act, entry.by, entry.at, entry.origin, entry.stage, entry.law, entry.lineage,
@@ -126,20 +127,25 @@ def seal(entry: Entry, prev: str, content: str) -> Entry:
     ).close()  # fmt: skip
 
 
+_STAGES = {stage.value: stage for stage in Stage}
+_ORIGINS: Mapping[str | None, Stage | None] = {None: None, **_STAGES}
+
+
 def unseal(job: str, seq: int, prev: str, hash: str, body: bytes) -> Entry:
     """The entry that these stored bytes are; CorruptLog if they are no entry. The chain itself is `audit`'s to check."""
     try:
-        held = json.loads(body)
-        line, proof = held.get("lineage"), held.get("proof")
+        held = from_json(body)
+        said, line, proof = held["act"], held.get("lineage"), held.get("proof")
+        said["id"], said["at"] = held["id"], held.get("claimed")
         return Draft(
             held["job"],
             held["seq"],
             held["id"],
-            ACTS[held["act"]["act"]].model_validate({**held["act"], "id": held["id"], "at": held.get("claimed")}),
+            ACTS[said["act"]].__pydantic_validator__.validate_python(said),
             held["by"],
             datetime.fromisoformat(held["at"]),
-            Stage(held["from"]) if held["from"] is not None else None,
-            Stage(held["to"]),
+            _ORIGINS[held["from"]],
+            _STAGES[held["to"]],
             held["law"],
             line and Lineage(line["root"], line["depth"], tuple(line["exclusions"]), tuple(line["requirements"])),
             proof and Proof(*proof),

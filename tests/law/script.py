@@ -33,6 +33,7 @@ CAST = {
     "app": "the approver",
     "aut": "an authority",
     "own": "an owner whom the contract names",
+    "sub": "a worker to whom the worker delegates",
     "eve": "a stranger",
     "clock": "a name that nobody may bear",
 }

@@ -15,6 +15,7 @@ from attrs import field, frozen
 
 from lifecycle.law import acts
 from lifecycle.law.capability import Advertisement, Requirement
+from lifecycle.law.contract import Contract
 from lifecycle.law.errors import Reason
 from lifecycle.law.limits import LIMITS, Limits
 from lifecycle.law.states import Cause, Ending, Stage, Status, Work
@@ -70,6 +71,8 @@ WHERE: dict[str, set[Stage]] = {
     "lapse": OPEN | {Stage.STOPPING},
 }
 """In which stages a move of this name may be made at all, by whoever it may be made by."""
+
+HERE = {here: {name for name, stages in WHERE.items() if here in stages} for here in Stage}
 
 ALWAYS_HEARD = {
     *("decline", "fail", "cancel", "halt", "lapse", "deliver"),
@@ -162,8 +165,8 @@ def authorities(history: History) -> tuple[str, ...]:
 
 def known(history: History) -> set[str]:
     """Everyone the job names: its parties, its authorities, the owners its contract names."""
-    contract = born(history).contract
-    return {*parties(history).values(), *authorities(history), *(contract.parties if contract else ())}
+    first = born(history).contract  # a revision changes no party
+    return {*parties(history).values(), *authorities(history), *(first.parties if first else ())}
 
 
 def entitled(history: History, name: str) -> set[str]:
@@ -286,7 +289,7 @@ def legal(history: History, name: str) -> bool:
 
 def may(history: History, by: str) -> set[str]:
     """The acts that a party may take now. An offer that is no commitment cannot be adopted, and no need cannot be resolved."""
-    able = {name for name in WHERE if legal(history, name) and by in entitled(history, name)}
+    able = {name for name in HERE[stage(history)] if by in entitled(history, name)}
     standing = history[-1].act
     if isinstance(standing, acts.Counter) and not standing.binding:
         able -= {"adopt"}
@@ -320,6 +323,10 @@ def asked(history: History) -> Terms:
     for said in named(history, "revise"):
         act = said.act
         assert isinstance(act, acts.Revise)
+        if act.contract is not None:
+            theirs = act.contract.terms
+            kept = terms.requirements, terms.complete_by
+            terms = Terms(theirs.conditions, theirs.exclusions, kept[0], theirs.constraints, theirs.budget, kept[1])
         terms = Terms(
             terms.conditions if act.conditions is None else act.conditions,
             terms.exclusions if act.exclusions is None else act.exclusions,
@@ -367,6 +374,16 @@ def stated(terms: Terms, act: acts.Accept) -> Terms:
         terms.budget,
         terms.complete_by,
     )
+
+
+def contract(history: History) -> Contract | None:
+    """The contract in force: the request's, until a revision brings another, or states conditions of its own."""
+    held = born(history).contract
+    for said in named(history, "revise"):
+        act = said.act
+        assert isinstance(act, acts.Revise)
+        held = act.contract or (held if act.conditions is None else None)
+    return held
 
 
 def imposed(history: History) -> tuple[tuple[Exclusion, ...], tuple[Requirement, ...]]:
@@ -667,8 +684,8 @@ def reported(history: History, *statuses: str) -> set[str]:
 
 def required(history: History) -> set[str]:
     """The checks that must have passed: typed ones of conditions and of the contract's invariants, each guard's reconciliation."""
-    terms, contract = in_force(history), born(history).contract
-    invariants = contract.invariants if contract else ()
+    terms, rules = in_force(history), contract(history)
+    invariants = rules.invariants if rules else ()
     return {
         *(condition.id for condition in terms.conditions if typed(condition)),
         *(rule.id for rule in invariants if rule.check is not None and not isinstance(rule.check, str)),
@@ -678,19 +695,18 @@ def required(history: History) -> set[str]:
 
 def fresh(history: History, record: acts.CheckRecord) -> bool:
     """Whether a record was made against what was delivered (if that has a digest), under the contract in force."""
-    delivery, contract = history[-1].act, born(history).contract
+    delivery, rules = history[-1].act, contract(history)
     assert isinstance(delivery, acts.Deliver)
     digests = {artifact.digest for artifact in delivery.artifacts} - {None}
     same_artifact = record.artifact is None or not digests or record.artifact in digests
-    same_contract = record.contract is None or (contract is not None and record.contract == contract.digest)
+    same_contract = record.contract is None or (rules is not None and record.contract == rules.digest)
     return same_artifact and same_contract
 
 
 def skipped_by_authority(history: History, record: acts.CheckRecord) -> bool:
     """Whether a skip names an authority of the job, or one whom the contract lets skip this very check; never the worker."""
-    contract = born(history).contract
-    rules = contract.evidence if contract else ()
-    named_there = {party for rule in rules if rule.id == record.id for party in rule.skip}
+    rules = contract(history)
+    named_there = {party for rule in (rules.evidence if rules else ()) if rule.id == record.id for party in rule.skip}
     return record.authority in {*authorities(history), *named_there} - {parties(history)["worker"], None}
 
 
@@ -715,15 +731,15 @@ def answer(case: Case) -> Reason | Stage:
 
 
 def _of_the_stage(case: Case) -> Iterator[Reason]:
-    history, name = case.history, case.act.act
+    history, name, who = case.history, case.act.act, entitled(case.history, case.act.act)
     if ended(history) and not (stage(history) is Stage.STOPPING and name in ("halt", "lapse")):
         yield Reason.CLOSED
-    if not ended(history) and name == "decide" and case.act.answered != answered(history, name):
+    elif name == "decide" and case.act.answered != history[-1].id and (not legal(history, name) or case.by in who):
         became = became_of(history).get(case.act.answered or "")
         yield {"decided": Reason.ALREADY_DECIDED, "expired": Reason.EXPIRED, None: Reason.UNKNOWN_SET}[became]
     elif not legal(history, name):
         yield Reason.UNKNOWN_SET if name == "decide" else Reason.ILLEGAL
-    if case.by not in entitled(history, name):
+    if case.by not in who:
         yield Reason.NOT_AUTHORISED
 
 
@@ -860,7 +876,7 @@ def _counter(case: Case, act: acts.Counter) -> Iterator[Reason]:
     if act.terms is None:
         yield Reason.NO_TERMS
     elif _drops_imposed(case.history, act.terms):
-        yield Reason.PARENT_TERMS
+        yield Reason.WEAKER_TERMS
     if at_work and not act.binding:
         yield Reason.NOT_BINDING
     if at_work and sum(stage(past) is Stage.RENEGOTIATING and past[-1].act.act == "counter" for past in prefixes(case.history)) >= (

@@ -1,16 +1,16 @@
 """What requests, counters and acceptances are held to: the demands on everything before the work."""
 
-from collections.abc import Iterable
 from datetime import datetime
 
 from lifecycle.law import acts
-from lifecycle.law.capability import Advertisement, Requirement, ground
+from lifecycle.law.capability import Advertisement, ground
 from lifecycle.law.deadlines import respond_by
 from lifecycle.law.errors import Reason
 from lifecycle.law.guards.choices import offer_binding
-from lifecycle.law.guards.move import Fault, Move, imposed, uncovered, unentailed
+from lifecycle.law.guards.move import Fault, Move, ids, imposed, uncovered, unentailed
 from lifecycle.law.job import Offer, asked, pledged, revised
 from lifecycle.law.states import BOUND
+from lifecycle.law.terms import Requirements
 from lifecycle.law.values import instant
 
 
@@ -94,7 +94,7 @@ def checks_requesters(move: Move[acts.Accept]) -> Fault | None:
     assert job is not None
     if not act.conditions:
         return None
-    known = {condition.id for condition in job.brief.terms.conditions}
+    known = ids(job.brief.terms.conditions)
     own = [f"`{c.id}`" for c in act.conditions if c.typed and c.id not in known]
     if own:
         return Fault(Reason.FOREIGN_CHECK, f"the worker's own check on {', '.join(own)}", "give it as text, or counter with it")
@@ -114,7 +114,9 @@ def grounded(move: Move[acts.Act]) -> Fault | None:
     return _grounded(terms.requirements, advertisement, move.now)
 
 
-def _grounded(requirements: Iterable[Requirement], advertisement: Advertisement | None, now: datetime) -> Fault | None:
+def _grounded(requirements: Requirements, advertisement: Advertisement | None, now: datetime) -> Fault | None:
+    if not requirements:
+        return None
     wanting = [g for g in [ground(requirement, advertisement, now) for requirement in requirements] if not g.grounded]
     if wanting:
         told = "; ".join(f"`{g.requirement}`: {g.why}" for g in wanting)

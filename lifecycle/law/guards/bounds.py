@@ -18,11 +18,10 @@ Stating: TypeAlias = acts.Request | acts.Revise | acts.Accept | acts.Counter
 
 def few_conditions(move: Move[Stating]) -> Fault | None:
     """Terms hold a bounded number of conditions, exclusions and requirements."""
-    terms = _stated(move.job, move.act)
-    if terms is None:
+    terms, limit = _stated(move.job, move.act), move.limits.conditions
+    if terms is None or max(len(terms.conditions), len(terms.exclusions), len(terms.requirements)) <= limit:
         return None
-    most = max(len(terms.conditions), len(terms.exclusions), len(terms.requirements))
-    return _above(most - 1, move.limits.conditions, Reason.TOO_MANY_CONDITIONS, "conditions", "split the job")
+    return Fault(Reason.TOO_MANY_CONDITIONS, f"{limit} conditions are the limit", "split the job")
 
 
 def few_revisions(move: Move[acts.Act]) -> Fault | None:
@@ -89,11 +88,11 @@ def tree_narrow(move: Move[acts.Act]) -> Fault | None:
     return _above(children, move.limits.breadth, Reason.TREE_TOO_BROAD, "children of one job", "delegate larger parts")
 
 
-def _stated(job: Job | None, act: Stating) -> Terms | None:
+def _stated(job: Job | None, act: Stating) -> Terms | acts.Request | None:
     """The terms that this act states. The likeliest is asked first, as isinstance takes 0.2 us to say no of a pydantic model."""
     if job is None:
         assert isinstance(act, acts.Request)
-        return asked(act)
+        return act if act.contract is None else asked(act)
     if isinstance(act, acts.Accept):
         return pledged(job.brief.terms, act)
     if isinstance(act, acts.Revise):

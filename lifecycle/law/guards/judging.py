@@ -2,7 +2,7 @@
 
 from lifecycle.law import acts
 from lifecycle.law.errors import Reason
-from lifecycle.law.guards.move import Fault, Move
+from lifecycle.law.guards.move import Fault, Move, ids
 from lifecycle.law.job import Job
 
 
@@ -19,16 +19,12 @@ def records_known(move: Move[acts.Confirm | acts.Reject | acts.Rework]) -> Fault
     """Records, waivers and mends name what is in force."""
     act, job = move.act, move.job
     assert job is not None
-    conditions = {condition.id for condition in job.terms.conditions}
-    named = {record.id for record in act.checks}
-    known = conditions | set(required(job))
-    if isinstance(act, acts.Rework):
-        unknown = set(act.mend) - conditions | named - known
-    elif isinstance(act, acts.Confirm):
-        waivable = known | {exclusion.id for exclusion in job.terms.exclusions}
-        unknown = {waiver.id for waiver in act.waivers} - waivable | named - known
-    else:
-        unknown = named - known
+    unknown = ids(act.checks) - decided_by_records(job) if act.checks else set()
+    if isinstance(act, acts.Confirm):
+        if act.waivers:
+            unknown |= ids(act.waivers) - decided_by_records(job) - ids(job.terms.exclusions)
+    elif isinstance(act, acts.Rework):
+        unknown |= set(act.mend) - ids(job.terms.conditions)
     if unknown:
         return Fault(Reason.UNKNOWN_CONDITION, f"not in force: {', '.join(sorted(unknown))}", "name terms in force")
     return None
@@ -53,7 +49,9 @@ def checks_passed(move: Move[acts.Confirm]) -> Fault | None:
     """Every required check passed, or was skipped with authority; absent, pending and unavailable are never passed."""
     act, job = move.act, move.job
     assert job is not None
-    told = dict.fromkeys(required(job), "absent") | {record.id: standing_status(job, record) for record in act.checks}
+    told = dict.fromkeys(required(job), "absent")
+    for record in act.checks:
+        told[record.id] = standing_status(job, record)
     if wanting := [f"`{id}` {status}" for id, status in told.items() if status not in ("passed", "skipped")]:
         return Fault(Reason.CHECK_NOT_PASSED, ", ".join(wanting), "run the checks on what was delivered, or reject, or rework")
     return None
@@ -62,13 +60,15 @@ def checks_passed(move: Move[acts.Confirm]) -> Fault | None:
 def faults_waived(move: Move[acts.Confirm]) -> Fault | None:
     """A condition reported not met, or an exclusion reported broken, is confirmed only where an authority waives it by name."""
     act, job = move.act, move.job
-    assert job is not None
-    waived = {waiver.id for waiver in act.waivers}
-    report = job.delivery.report if job.delivery else None
-    if report is None:
+    delivery = job.delivery if job is not None else None
+    if delivery is None or delivery.report is None:
         return None
-    told = [f.id for f in report.conditions if f.status == "not_met"]
-    told += [o.id for o in report.exclusions if o.status == "broken"]
+    told = [f.id for f in delivery.report.conditions if f.status == "not_met"]
+    if delivery.report.exclusions:
+        told += [o.id for o in delivery.report.exclusions if o.status == "broken"]
+    if not told:
+        return None
+    waived = ids(act.waivers)
     if bare := [id for id in told if id not in waived]:
         return Fault(Reason.NOT_WAIVED, f"reported not met or broken: {', '.join(bare)}", "waive each by name, or rework")
     return None
@@ -80,7 +80,14 @@ def required(job: Job) -> dict[str, str]:
     if job.brief.contract is not None:
         invariants = job.brief.contract.invariants
         found |= {c.id: "invariant" for c in invariants if c.check is not None and not isinstance(c.check, str)}
-    return found | {requirement.id: "guard" for requirement in job.terms.requirements if requirement.guard is not None}
+    if job.terms.requirements:
+        found |= {requirement.id: "guard" for requirement in job.terms.requirements if requirement.guard is not None}
+    return found
+
+
+def decided_by_records(job: Job) -> set[str]:
+    """Whatever a record may be made of: every condition in force, and what else has a check that decides."""
+    return ids(job.terms.conditions) | required(job).keys()
 
 
 def authorities_for(job: Job, id: str) -> frozenset[str]:

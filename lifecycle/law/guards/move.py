@@ -16,6 +16,7 @@ from lifecycle.law.errors import Reason
 from lifecycle.law.job import Job
 from lifecycle.law.limits import Limits
 from lifecycle.law.terms import Exclusion
+from lifecycle.law.values import Named
 
 
 @frozen
@@ -54,6 +55,11 @@ class Move(Generic[A]):
     now: datetime
     world: World
     limits: Limits
+
+
+def ids(named: Iterable[Named]) -> set[str]:
+    """The ids of conditions, exclusions, findings, records."""
+    return {each.id for each in named}
 
 
 def uncovered(have: Iterable[Exclusion], want: Iterable[Exclusion]) -> list[str]:

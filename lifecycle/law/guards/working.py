@@ -3,13 +3,12 @@
 from lifecycle.law import acts
 from lifecycle.law.errors import Reason
 from lifecycle.law.guards.choices import need_named
-from lifecycle.law.guards.move import Fault, Move
+from lifecycle.law.guards.move import Fault, Move, ids
 
 
-def spent_grows(move: Move[acts.Act]) -> Fault | None:
+def spent_grows(move: Move[acts.WorkerAct | acts.WorkerAnswer]) -> Fault | None:
     """What is spent is cumulative: none of the three ever decreases."""
-    spent = getattr(move.act, "spent", None)
-    before = move.job.spent if move.job else None
+    spent, before = move.act.spent, move.job.spent if move.job else None
     if spent is None or before is None:
         return None
     for name in ("tokens", "money", "seconds"):
@@ -75,10 +74,11 @@ def report_names_terms(move: Move[acts.Deliver]) -> Fault | None:
     assert job is not None
     if act.report is None:
         return None
-    known = {condition.id for condition in job.terms.conditions}, {exclusion.id for exclusion in job.terms.exclusions}
-    told = {finding.id for finding in act.report.conditions}, {observance.id for observance in act.report.exclusions}
-    if unknown := sorted((told[0] - known[0]) | (told[1] - known[1])):
-        return Fault(Reason.UNKNOWN_CONDITION, f"not in force: {', '.join(unknown)}", "report on the terms in force")
+    unknown = ids(act.report.conditions) - ids(job.terms.conditions)
+    if act.report.exclusions:
+        unknown |= ids(act.report.exclusions) - ids(job.terms.exclusions)
+    if unknown:
+        return Fault(Reason.UNKNOWN_CONDITION, f"not in force: {', '.join(sorted(unknown))}", "report on the terms in force")
     return None
 
 
@@ -88,7 +88,7 @@ def report_complete(move: Move[acts.Deliver]) -> Fault | None:
     assert job is not None
     if act.report is None:
         return None
-    told = {finding.id for finding in act.report.conditions}
+    told = ids(act.report.conditions)
     if missing := [condition.id for condition in job.terms.conditions if condition.id not in told]:
         return Fault(Reason.REPORT_INCOMPLETE, f"nothing on {', '.join(missing)}", "say met, not_met or unverifiable of each")
     return None
@@ -97,7 +97,8 @@ def report_complete(move: Move[acts.Deliver]) -> Fault | None:
 def met_with_evidence(move: Move[acts.Deliver]) -> Fault | None:
     """What is said to be met has evidence."""
     act = move.act
-    bare = [f.id for f in act.report.conditions if f.status == "met" and not f.evidence.strip()] if act.report else []
-    if bare:
+    if act.report is None:
+        return None
+    if bare := [f.id for f in act.report.conditions if f.status == "met" and not f.evidence.strip()]:
         return Fault(Reason.NO_EVIDENCE, f"met without evidence: {', '.join(bare)}", "say what shows it, or unverifiable")
     return None
