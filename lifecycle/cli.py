@@ -4,19 +4,13 @@ The only room that reads the environment, picks a store by it, and prints. Every
 store that cannot be opened: one line on stderr and exit 1. A call that is not understood: exit 2.
 """
 
-import json
 import sys
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import attrs
 import click
-from pydantic import JsonValue
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from lifecycle import shown
+from lifecycle import shown, terminal
 from lifecycle.jobs import Jobs
 from lifecycle.jobs import open as open_jobs
 from lifecycle.law.acts import ACTS
@@ -26,18 +20,6 @@ from lifecycle.law.errors import JobNotFound, LifecycleError, StoreError
 from lifecycle.law.states import Stage, State
 from lifecycle.law.table import LAW
 from lifecycle.seat import acts_schema
-
-COLOURS = {
-    State.REQUESTED: "cyan",
-    State.DEFERRED: "yellow",
-    State.COUNTERED: "yellow",
-    State.ACCEPTED: "blue",
-    State.PROGRESSING: "blue",
-    State.RESULT: "green",
-    State.DECLINED: "magenta",
-    State.ERROR: "red",
-    State.CANCELLED: "red",
-}
 
 store_option = click.option(
     "--store",
@@ -90,14 +72,15 @@ def demo(store: Path | None, as_json: bool) -> None:
     outcome = run(store, (lambda line: None) if as_json else click.echo)
     url = f"sqlite:///{outcome.store}"
     if as_json:
-        board = [attrs.asdict(row) for row in outcome.board]
-        _print_json({"store": url, "desks": str(outcome.desks), "seconds": round(outcome.seconds, 2), "board": board})
+        told = attrs.asdict(outcome) | {"store": url, "desks": str(outcome.desks)}
+        terminal.print_json(told)
         return
-    table = _table("job", "worker", "states", "ended as", "what happened")
+    table = terminal.table("job", "worker", "states", "ended as", "what happened")
     for row in outcome.board:
         ended = f"{row.reason} / {row.status}" if row.reason else "open"
-        table.add_row(_cell(row.job), _cell(row.worker), _path(row.states), _cell(ended), _cell(row.happened))
-    _print(table)
+        job, worker, end, happened = map(terminal.cell, (row.job, row.worker, ended, row.happened))
+        table.add_row(job, worker, terminal.path(row.states), end, happened)
+    terminal.print_out(table)
     click.echo(f"{len(outcome.board)} jobs in {outcome.seconds:.1f} s; what the workers made: {outcome.desks}")
     click.echo(f"look into the store: lifecycle jobs --store {url}")
 
@@ -132,13 +115,13 @@ def jobs(
     with _opened(store) as held:
         rows = held.find(state=state, stage=stage, open=is_open, worker=worker, requester=requester, limit=limit, after=after)
     if as_json:
-        _print_json([shown.row(row) for row in rows])
+        terminal.print_json([shown.row(row) for row in rows])
         return
-    table = _table("job", "stage", "requester", "worker", "goal", "updated")
+    table = terminal.table("job", "stage", "requester", "worker", "goal", "updated")
     for row in rows:
         plain = shown.row(row)
-        table.add_row(*(_cell(plain[key]) for key in ("job", "stage", "requester", "worker", "goal", "updated_at")))
-    _print(table if rows else "no jobs")
+        table.add_row(*(terminal.cell(plain[key]) for key in ("job", "stage", "requester", "worker", "goal", "updated_at")))
+    terminal.print_out(table if rows else "no jobs")
 
 
 @main.command()
@@ -155,12 +138,9 @@ def show(job: str, store: str, as_json: bool, by: str | None) -> None:
     with _opened(store) as held:
         found = held.job(job, by=by)
     if as_json:
-        _print_json(shown.job(found))
+        terminal.print_json(shown.job(found))
         return
-    table = Table.grid(padding=(0, 2))
-    for label, line in shown.job_lines(found):
-        table.add_row(Text(label, "dim"), _cell(line))
-    _print(table)
+    terminal.print_out(terminal.pairs(shown.job_lines(found)))
 
 
 @main.command()
@@ -184,12 +164,12 @@ def log(job: str, store: str, as_json: bool, refusals: bool) -> None:
             plain = [shown.entry(entry) | ({} if as_json else {"said": shown.says(entry)}) for entry in entries]
             columns = ("seq", "at", "by", "act", "to", "said")
     if as_json:
-        _print_json(plain)
+        terminal.print_json(plain)
         return
-    table = _table(*columns)
+    table = terminal.table(*columns)
     for line in plain:
-        table.add_row(*(_cell(line[key]) for key in columns))
-    _print(table if plain else "nothing was refused")
+        table.add_row(*(terminal.cell(line[key]) for key in columns))
+    terminal.print_out(table if plain else "nothing was refused")
 
 
 @main.command()
@@ -205,7 +185,7 @@ def may(job: str, by: str, store: str, as_json: bool) -> None:
     """
     with _opened(store) as held:
         names = held.may(job, by=by)
-    _print_json(list(names)) if as_json else click.echo("\n".join(names) or "nothing")
+    terminal.print_json(list(names)) if as_json else click.echo("\n".join(names) or "nothing")
 
 
 @main.command()
@@ -223,12 +203,12 @@ def schema(job: str | None, by: str | None, store: str, as_json: bool) -> None:
     lifecycle schema > acts.schema.json
     """
     if job is None:
-        _print_json(acts_schema(ACTS))
+        terminal.print_json(acts_schema(ACTS))
         return
     if by is None:
         raise click.UsageError("whose acts? give --by PARTY with a job")
     with _opened(store) as held:
-        _print_json(held.seat(job, by).schema())
+        terminal.print_json(held.seat(job, by).schema())
 
 
 @main.command()
@@ -287,7 +267,7 @@ def sweep(store: str, as_json: bool) -> None:
     with _opened(store) as held:
         lapsed = [shown.receipt(given) for given in held.sweep()]
     if as_json:
-        _print_json(lapsed)
+        terminal.print_json(lapsed)
         return
     for line in lapsed:
         click.echo(f"{line['job']}  {line['stage']}")
@@ -308,7 +288,7 @@ def audit(job: str | None, store: str, as_json: bool) -> None:
     with _opened(store) as held:
         found = held.audit(job)
     if as_json:
-        _print_json([{"job": f.job, "seq": f.seq, "what": f.what} for f in found])
+        terminal.print_json([{"job": f.job, "seq": f.seq, "what": f.what} for f in found])
     else:
         click.echo("\n".join(printable(str(f)) for f in found) or "every log is what was written")
     sys.exit(1 if found else 0)
@@ -325,13 +305,13 @@ def table(as_json: bool) -> None:
     """
     edges = shown.edges(LAW)
     if as_json:
-        _print_json(edges)
+        terminal.print_json(edges)
         return
     columns = ("act", "by", "from", "to", "why")
-    lines = _table(*columns)
+    lines = terminal.table(*columns)
     for edge in edges:
-        lines.add_row(*(_cell(edge[key] if edge[key] is not None else "(no job)") for key in columns))
-    _print(lines)
+        lines.add_row(*(terminal.cell(edge[key] if edge[key] is not None else "(no job)") for key in columns))
+    terminal.print_out(lines)
 
 
 def _opened(url: str, make: bool = False) -> Jobs:
@@ -341,35 +321,9 @@ def _opened(url: str, make: bool = False) -> Jobs:
     return open_jobs(url, sweep_every=None)
 
 
-def _table(*columns: str) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for name in columns:
-        table.add_column(name, overflow="fold", no_wrap=name in ("seq", "act", "at", "by", "stage", "to", "from"))
-    return table
-
-
-def _cell(value: JsonValue) -> Text:
-    """A value as a cell: on one line, nothing in it taken for markup, a stage in its colour."""
-    text = printable(str(value if value is not None else ""), 300)
-    return Text(text, COLOURS[Stage(text).state] if text in set(Stage) else "")
-
-
-def _path(states: Iterable[State]) -> Text:
-    """The states a job was in, in order, each in its colour."""
-    return Text(" > ").join(Text(state, COLOURS[state]) for state in states)
-
-
-def _print(what: Table | str) -> None:
-    Console(width=None if sys.stdout.isatty() else 160, soft_wrap=False).print(what)
-
-
-def _print_json(value: JsonValue | Sequence[object]) -> None:
-    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
-
-
 def _print_receipt(plain: shown.Plain, as_json: bool) -> None:
     if as_json:
-        _print_json(plain)
+        terminal.print_json(plain)
     else:
         click.echo(f"{plain['job']} is in {plain['stage']} (entry {plain['seq']}, {str(plain['hash'])[:12]})")
 

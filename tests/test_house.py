@@ -18,13 +18,14 @@ ROOT = Path(__file__).parents[1]
 TEST_COMMAND = "pip install -e '.[test]' && pytest"
 
 # The rooms, and what each may import of `lifecycle` beside itself. A new room gets its line here first.
-WINGS = "law engine hooks machine stores diagrams checks handshake shown"
+WINGS = "law engine hooks machine stores diagrams checks handshake shown terminal"
 PARTIES = "seat jobs toolhost worker manager web"
 FLOORS = {
     "law": "",
     "engine": "law",
     "hooks": "law",
     "shown": "law",
+    "terminal": "law",
     "machine": "law",
     "stores": "law",
     "diagrams": "law machine",
@@ -51,6 +52,7 @@ PACKAGES = {
     "stores": {"psycopg", "psycopg_pool"},
     "conformance": {"hypothesis", "pytest"},
     "demo": {"click", "rich"},
+    "terminal": {"click", "rich"},
     "cli": {"click", "rich"},
 }
 

@@ -13,6 +13,7 @@ from lifecycle.law.acts import Lapse
 from lifecycle.law.job import Job, Proposal, Wait
 from lifecycle.law.states import BOUND, FINAL, OPEN, RUNNING, Cause, Stage
 
+
 def due(
     job: Job, now: datetime, renewed_at: datetime | None = None, parent_ended_at: datetime | None = None
 ) -> Lapse | None:

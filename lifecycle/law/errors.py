@@ -177,6 +177,17 @@ class CorruptLog(LifecycleError):
         return type(self), (self.job, self.seq, self.what)
 
 
+class CorruptSnapshot(LifecycleError):
+    """A snapshot of a job is not what was dumped. Remedy: throw it away and replay the log."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"this is no snapshot of a job: {what}; to mend it, throw it away and replay the log")
+        self.what = what
+
+    def __reduce__(self) -> tuple[type["CorruptSnapshot"], tuple[str]]:
+        return type(self), (self.what,)
+
+
 class UnknownLaw(LifecycleError):
     """A log was written under a version of the law that this build does not know. Remedy: a newer build."""
 

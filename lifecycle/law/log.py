@@ -198,7 +198,7 @@ class Change:
 
 @frozen
 class Query:
-    """Which rows: every filter given must hold. In order of job id, or of due time if `due_by` is given."""
+    """Which rows: every filter given must hold. In the order in which the jobs were made, or of due time if `due_by` is given."""
 
     stages: frozenset[Stage] | None = None
     requester: str | None = None
@@ -206,7 +206,7 @@ class Query:
     parent: str | None = None
     due_by: datetime | None = None
     after: str = ""
-    """Only job ids greater than this: the last one of the page before."""
+    """Only jobs made after this one: the last of the page before. After a job that is not there comes nothing."""
     limit: int = 1000
 
 

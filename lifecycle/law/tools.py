@@ -46,7 +46,7 @@ class ProposedCall:
     tool: Words
     contract: Digest
     policy: Digest
-    arguments: Json
+    arguments: Json = None
     preview: Text = ""
     gated: bool = True
 

@@ -15,8 +15,8 @@ LAYOUTS: tuple[tuple[str, ...], ...] = (
             position INTEGER PRIMARY KEY, job INTEGER NOT NULL, seq INTEGER NOT NULL, id TEXT NOT NULL,
             prev BLOB NOT NULL, hash BLOB NOT NULL, body TEXT NOT NULL)""",
         "CREATE UNIQUE INDEX log_by_act ON log (job, id)",
-        # Where each log stands and how its job is listed: made anew from the log at will. `first` is the position of its first entry,
-        # and every index ends with it: a list is in the order in which the jobs were made. The long text comes last.
+        # Where each log stands and how its job is listed: made anew from the log at will. `first` is the position of the job's
+        # first entry, and every index ends with it: lists are in the order in which jobs were made. The long text comes last.
         """CREATE TABLE jobs (
             first INTEGER PRIMARY KEY, job TEXT NOT NULL UNIQUE, seq INTEGER NOT NULL, hash BLOB NOT NULL,
             children INTEGER NOT NULL, renewed_at INTEGER, updated_at INTEGER NOT NULL, due INTEGER, stage TEXT NOT NULL,

@@ -1,94 +1,109 @@
-"""A store in memory, for tests and examples: it keeps what a file would keep, until it is closed."""
+"""A store in memory, for tests and examples: it keeps what a file would keep, for as long as somebody holds it.
+
+Everything stands in dictionaries behind one lock. There is no rule of the lifecycle here.
+"""
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from lifecycle.law.errors import Conflict, KeptRefusal
 from lifecycle.law.log import Change, Entry, Head, Query, Row
+from lifecycle.stores import heads
+from lifecycle.stores.times import Clock, machine_clock, micros, told
 
 
 @define
 class _Kept:
+    """One job: how many were made before it, where it stands, how it is listed, its entries and their ids."""
+
+    number: int
     head: Head
     row: Row
-    entries: list[Entry]
-    ids: set[str]
-    refusals: list[KeptRefusal] = field(factory=list)
+    entries: list[Entry] = field(factory=list)
+    ids: set[str] = field(factory=set)
 
 
 class MemoryStore:
-    """Everything in dictionaries, one lock; see `Store` for what it guarantees."""
+    """Jobs in dictionaries; see `Store` for what it guarantees. Durable as long as the object is, in one process."""
 
-    def __init__(self, clock: Callable[[], datetime] | None = None) -> None:
+    def __init__(self, clock: Clock | None = None) -> None:
         """`clock` gives the time, aware; by default the machine's."""
-        self.now = clock or _machine_time
-        self._lock = threading.RLock()
+        self._clock = clock or machine_clock
+        self._lock = threading.Lock()
         self._jobs: dict[str, _Kept] = {}
         self._feed: list[Entry] = []
+        self._refusals: dict[str, list[KeptRefusal]] = {}
         self._shelves: dict[str, dict[str, str]] = {}
         self._since = self.now()
 
     def append(self, changes: Sequence[Change], reads: Sequence[tuple[str, Head]] = ()) -> None:
-        """Append all changes, if every head is still as given."""
+        """Append all changes at once, if every head, also of the jobs merely read, is still as given."""
+        for change in changes:
+            heads.follows(change)
+        heads.once_each(changes)
         with self._lock:
             for job, head in reads:
-                self._check(job, head)
+                heads.still(job, head, self._head(job))
             for change in changes:
-                self._check(change.row.job, change.head)
-                kept = self._jobs.get(change.row.job)
-                taken = kept.ids if kept else set()
-                for entry in change.entries:
-                    if entry.id in taken:
-                        raise Conflict(entry.job, entry.seq - 1, kept.head.seq if kept else None)
+                heads.still(change.row.job, change.head, self._head(change.row.job))
+                self._ids_free(change)
             for change in changes:
                 self._keep(change)
+            for change in changes:
+                if change.head is None and change.row.parent in self._jobs:
+                    parent = self._jobs[change.row.parent]
+                    head = parent.head
+                    parent.head = Head(head.seq, head.hash, head.children + 1, head.renewed_at)
 
     def read(self, job: str, after: int = -1) -> tuple[Head, Sequence[Entry]] | None:
-        """The job's head and its entries after a seq; None if there is no such job."""
+        """The job's head and its entries after a seq, from one moment; None if there is no such job."""
         with self._lock:
             kept = self._jobs.get(job)
-            return (kept.head, kept.entries[after + 1 :]) if kept else None
+            return (kept.head, kept.entries[max(0, after + 1) :]) if kept is not None else None
 
     def feed(self, after: int = 0, limit: int = 1000) -> Sequence[tuple[int, Entry]]:
-        """Entries of all jobs after a position, each with its own."""
+        """Entries of all jobs after a position, each with its own, in the order of their commits."""
+        after = max(0, after)
         with self._lock:
-            return list(enumerate(self._feed[after : after + limit], after + 1))
+            return list(enumerate(self._feed[after : after + max(0, limit)], after + 1))
 
     def find(self, query: Query) -> Sequence[Row]:
-        """The rows that the query asks for."""
+        """The rows that the query asks for, oldest job first, or by due time."""
         with self._lock:
-            rows = [kept.row for kept in self._jobs.values() if _fits(query, kept.row)]
+            last = self._jobs.get(query.after)
+            if query.after and last is None:
+                return []
+            kept = [kept for kept in self._jobs.values() if last is None or kept.number > last.number]
+            rows = [one.row for one in kept if _fits(query, one.row)]
         if query.due_by is not None:
-            return sorted(rows, key=lambda row: (row.due, row.job))[: query.limit]
-        return sorted(rows, key=lambda row: row.job)[: query.limit]
+            rows.sort(key=lambda row: micros(row.due) if row.due is not None else 0)
+        return rows[: max(0, query.limit)]
 
     def mark(self, job: str, head: Head, renewed_at: datetime | None, due: datetime | None) -> None:
-        """Keep a renewal and a due time."""
+        """Keep a renewal and a due time; a Conflict if the head is another."""
         with self._lock:
-            self._check(job, head)
-            kept, row = self._jobs[job], self._jobs[job].row
-            kept.head = Head(head.seq, head.hash, head.children, renewed_at)
-            kept.row = Row(
-                row.job, row.stage, row.requester, row.worker, row.goal, row.parent, row.requested_at, row.updated_at, due
-            )
+            heads.still(job, head, self._head(job))
+            kept = self._jobs[job]
+            kept.head, kept.row = Head(head.seq, head.hash, head.children, renewed_at), evolve(kept.row, due=due)
 
     def keep_refusal(self, kept: KeptRefusal, cap: int | None) -> None:
-        """Keep a refusal, unless the job has `cap` of them already."""
+        """Keep a refusal, unless the job has `cap` of them already (None: keep it always)."""
         with self._lock:
-            refusals = self._jobs[kept.refusal.job].refusals
+            refusals = self._refusals.setdefault(kept.refusal.job, [])
             if cap is None or len(refusals) < cap:
                 refusals.append(kept)
 
     def refusals(self, job: str) -> Sequence[KeptRefusal]:
         """The refusals kept for a job, oldest first."""
         with self._lock:
-            return list(self._jobs[job].refusals) if job in self._jobs else []
+            return list(self._refusals.get(job, ()))
 
     def put(self, shelf: str, key: str, text: str | None, was: str | None) -> bool:
-        """Set a text beside the log if it still is `was`; say whether it was."""
+        """Set a text beside the log (None: remove it) if it still is `was` (None: absent); say whether it was."""
         with self._lock:
             held = self._shelves.setdefault(shelf, {})
             if held.get(key) != was:
@@ -109,34 +124,38 @@ class MemoryStore:
         return self._since
 
     def reindex(self, row: Callable[[Sequence[Entry]], Row]) -> None:
-        """Make all rows anew from the log; renewals are lost with them."""
+        """Throw all rows away and make them anew from the log; renewals are lost with them."""
         with self._lock:
             rows = {job: row(kept.entries) for job, kept in self._jobs.items()}
-            children: dict[str, int] = {}
-            for made in rows.values():
-                if made.parent is not None:
-                    children[made.parent] = children.get(made.parent, 0) + 1
+            children = Counter(made.parent for made in rows.values())
             for job, kept in self._jobs.items():
-                kept.row, kept.head = rows[job], Head(kept.head.seq, kept.head.hash, children.get(job, 0))
+                kept.row, kept.head = rows[job], Head(kept.entries[-1].seq, kept.entries[-1].hash, children[job])
             self._since = self.now()
+
+    def now(self) -> datetime:
+        """The time, by the clock that the store was given."""
+        return told(self._clock)
 
     def close(self) -> None:
         """Nothing is held open."""
 
-    def _check(self, job: str, head: Head | None) -> None:
+    def _head(self, job: str) -> Head | None:
         kept = self._jobs.get(job)
-        if (kept.head if kept else None) != head:
-            raise Conflict(job, head.seq if head else None, kept.head.seq if kept else None)
+        return kept.head if kept is not None else None
+
+    def _ids_free(self, change: Change) -> None:
+        kept = self._jobs.get(change.row.job)
+        taken = set(kept.ids) if kept is not None else set()
+        for entry in change.entries:
+            if entry.id in taken:
+                raise Conflict(entry.job, entry.seq - 1, change.head.seq if change.head else None)
+            taken.add(entry.id)
 
     def _keep(self, change: Change) -> None:
         row, last = change.row, change.entries[-1]
         kept = self._jobs.get(row.job)
         if kept is None:
-            kept = self._jobs[row.job] = _Kept(Head(last.seq, last.hash), row, [], set())
-            parent = self._jobs.get(row.parent) if row.parent else None
-            if parent is not None:
-                held = parent.head
-                parent.head = Head(held.seq, held.hash, held.children + 1, held.renewed_at)
+            kept = self._jobs[row.job] = _Kept(len(self._jobs), Head(last.seq, last.hash), row)
         kept.head, kept.row = Head(last.seq, last.hash, kept.head.children, kept.head.renewed_at), row
         kept.entries += change.entries
         kept.ids.update(entry.id for entry in change.entries)
@@ -145,14 +164,9 @@ class MemoryStore:
 
 def _fits(query: Query, row: Row) -> bool:
     return (
-        row.job > query.after
-        and (query.stages is None or row.stage in query.stages)
+        (query.stages is None or row.stage in query.stages)
         and query.requester in (None, row.requester)
         and query.worker in (None, row.worker)
         and query.parent in (None, row.parent)
         and (query.due_by is None or (row.due is not None and row.due <= query.due_by))
     )
-
-
-def _machine_time() -> datetime:
-    return datetime.now(UTC)

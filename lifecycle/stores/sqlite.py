@@ -1,400 +1,314 @@
-"""A store in one SQLite file: WAL, `synchronous=FULL`, many threads and processes on one machine.
+"""A store in one SQLite file: WAL, `synchronous=FULL`, any number of threads and of processes on one machine.
 
-One connection writes, behind a lock, in `BEGIN IMMEDIATE` transactions; every thread reads through its own, and never waits for a
-writer. `entries` is the log; `jobs` lists it and can be made anew from it. There is no rule of the lifecycle here.
+`log` is the truth; `jobs` shows where each log stands and can be made anew from it. Few pages are touched per act: the end of the
+log, the job's place in the index of act ids, its row, and an index only where the row moves in it. No rule of the lifecycle lives
+here.
 """
 
 import os
 import sqlite3
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from functools import lru_cache
+from json import dumps
+from typing import Any
 
-from lifecycle.law.errors import Conflict, KeptRefusal, Reason, Refusal, StoreBusy, StoreError, StoreVersion
+from lifecycle.law.errors import Conflict, CorruptLog, KeptRefusal, StoreError
 from lifecycle.law.log import Change, Entry, Head, Query, Row, unseal
-from lifecycle.law.states import Stage
-
-APPLICATION = 0x6C696665
-"""The mark of our files: `life`."""
+from lifecycle.law.states import OPEN, Stage
+from lifecycle.stores import heads
+from lifecycle.stores.file import File
+from lifecycle.stores.queries import select
+from lifecycle.stores.refusals import from_text, to_text
+from lifecycle.stores.times import Clock, machine_clock, micros, moment, told
 
 BUSY_TIMEOUT = 10.0
-"""Seconds to wait for other writers before StoreBusy."""
+"""Seconds a write waits for other threads and processes before it is StoreBusy."""
 
-MIGRATIONS = (
-    """
-    CREATE TABLE entries (
-        position INTEGER PRIMARY KEY, job TEXT NOT NULL, seq INTEGER NOT NULL, id TEXT NOT NULL, hash TEXT NOT NULL,
-        body BLOB NOT NULL);
-    CREATE UNIQUE INDEX entries_by_seq ON entries (job, seq);
-    CREATE UNIQUE INDEX entries_by_id ON entries (job, id);
-    CREATE TABLE jobs (
-        id TEXT PRIMARY KEY, seq INTEGER NOT NULL, hash TEXT NOT NULL, children INTEGER NOT NULL, renewed_at INTEGER,
-        stage TEXT NOT NULL, due INTEGER, updated_at INTEGER NOT NULL, requester TEXT NOT NULL, worker TEXT NOT NULL,
-        parent TEXT, requested_at INTEGER NOT NULL, goal TEXT NOT NULL) WITHOUT ROWID;
-    CREATE INDEX jobs_by_due ON jobs (due) WHERE due IS NOT NULL;
-    CREATE INDEX jobs_by_requester ON jobs (requester, id);
-    CREATE INDEX jobs_by_worker ON jobs (worker, id);
-    CREATE INDEX jobs_by_parent ON jobs (parent, id) WHERE parent IS NOT NULL;
-    CREATE TABLE refusals (
-        number INTEGER PRIMARY KEY, job TEXT NOT NULL, at INTEGER NOT NULL, reason TEXT NOT NULL, act TEXT NOT NULL,
-        party TEXT NOT NULL, stage TEXT, may TEXT NOT NULL, detail TEXT NOT NULL, mend TEXT NOT NULL, guard TEXT NOT NULL,
-        payload TEXT NOT NULL);
-    CREATE INDEX refusals_by_job ON refusals (job, number);
-    CREATE TABLE shelves (shelf TEXT, key TEXT, text TEXT NOT NULL, PRIMARY KEY (shelf, key)) WITHOUT ROWID;
-    """,
+_STAGES = {stage.value: stage for stage in Stage}
+_SHOWN = ("due", "stage", "open", "requester", "worker", "parent", "requested_at", "goal")
+_STANDS = f"job, first, seq, hash, children, renewed_at, {', '.join(_SHOWN)}"
+_STAND_OF = f"SELECT {_STANDS} FROM jobs WHERE job = ?"
+_STAND_OF_ALL = f"SELECT {_STANDS} FROM jobs WHERE job IN (SELECT value FROM json_each(?))"
+_ADD_JOB = (
+    f"INSERT INTO jobs (job, first, seq, hash, children, updated_at, {', '.join(_SHOWN)}) "
+    f"VALUES ({', '.join('?' * (6 + len(_SHOWN)))})"
 )
-"""The layouts of the file, each made from the one before; `user_version` counts them."""
+_ADD_ENTRY = "INSERT INTO log (position, job, seq, id, prev, hash, body) VALUES (?, ?, ?, ?, ?, ?, ?)"
+_ENTRY = "seq, prev, hash, CAST(body AS BLOB)"
+_LAST_OF_JOB = (  # the positions come from the index of act ids alone, so that only the rows asked for are read
+    f"SELECT {_ENTRY} FROM log WHERE seq > ? AND position IN "
+    "(SELECT position FROM log WHERE job = ? ORDER BY position DESC LIMIT ?) ORDER BY position"
+)
+_ALL_OF_JOB = f"SELECT {_ENTRY} FROM log WHERE position IN (SELECT position FROM log WHERE job = ?) ORDER BY position"
+_FEED = f"SELECT position, job, {_ENTRY} FROM log WHERE position > ? ORDER BY position LIMIT ?"
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
-_ROW = "id, stage, requester, worker, goal, parent, requested_at, updated_at, due"
+_Stand = tuple[Any, ...]
+"""One row of `jobs`, as `_STANDS` asks for it."""
 
 
 class SqliteStore:
-    """The store at a path, which is made if it is not there; see `Store` for what it guarantees."""
+    """Jobs in one file; see `Store` for what it guarantees. A process that was forked while it was open must open its own."""
 
-    def __init__(
-        self, path: str | Path, clock: Callable[[], datetime] | None = None, busy_timeout: float = BUSY_TIMEOUT
-    ) -> None:
-        """`clock` gives the time, aware; by default the machine's. StoreError if the file is none of ours."""
-        self.path = Path(path)
-        self.now = clock or _machine_time
-        self._timeout = busy_timeout
-        self._lock = threading.Lock()
-        self._local = threading.local()
-        self._readers: list[sqlite3.Connection] = []
-        self._pid = os.getpid()
-        self._closed = False
-        with _named_errors(self.path):
-            if not self.path.exists():
-                os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
-            self._writer = self._connect()
-            self._prepare()
+    def __init__(self, path: str | os.PathLike[str], clock: Clock | None = None, busy_timeout: float = BUSY_TIMEOUT) -> None:
+        """`clock` gives the time, aware; by default the machine's. The file is made, mode 0600, if there is none."""
+        self._clock = clock or machine_clock
+        self._file = File(path, busy_timeout)
+        self.renewals_since()
 
     def append(self, changes: Sequence[Change], reads: Sequence[tuple[str, Head]] = ()) -> None:
-        """Append all changes in one commit, if every head is still as given."""
-        entries = [
-            (entry.job, entry.seq, entry.id, entry.hash, entry.body) for change in changes for entry in change.entries
-        ]
-        with self._writing() as held:
-            for job, head in reads:
-                if self._head(held, job) != head:
-                    raise self._conflict(held, job, head)
-            for change in changes:
-                self._show(held, change)
-            try:
-                held.executemany("INSERT INTO entries (job, seq, id, hash, body) VALUES (?, ?, ?, ?, ?)", entries)
-            except sqlite3.IntegrityError:
-                raise self._conflict(held, changes[0].row.job, changes[0].head) from None
+        """Append all changes in one commit, if every head, also of the jobs merely read, is still as given."""
+        for change in changes:
+            heads.follows(change)
+        heads.once_each(changes)
+        self._file.write(lambda connection: _append(connection, changes, reads))
 
     def read(self, job: str, after: int = -1) -> tuple[Head, Sequence[Entry]] | None:
         """The job's head and its entries after a seq, from one moment; None if there is no such job."""
-        with self._reading() as held:
-            held.execute("BEGIN")
-            try:
-                head = self._head(held, job)
-                if head is None:
-                    return None
-                if head.seq <= after:
-                    return head, []
-                rows = held.execute(
-                    "SELECT seq, hash, body FROM entries WHERE job = ? AND seq >= ? ORDER BY seq", (job, max(after, 0))
-                ).fetchall()
-            finally:
-                held.execute("COMMIT")
-        prev = ""
-        entries = []
-        for seq, hash_, body in rows:
-            if seq > after:
-                entries.append(unseal(job, seq, prev, hash_, body))
-            prev = hash_
-        return head, entries
+        found = self._file.read(lambda connection: _read(connection, job, after))
+        if found is None:
+            return None
+        head, rows = found
+        return head, [_entry(job, *row) for row in rows]
 
     def feed(self, after: int = 0, limit: int = 1000) -> Sequence[tuple[int, Entry]]:
         """Entries of all jobs after a position, each with its own, in the order of their commits."""
-        with self._reading() as held:
-            rows = held.execute(
-                "SELECT position, job, seq, hash, body, (SELECT p.hash FROM entries p WHERE p.job = e.job AND p.seq = e.seq - 1) "
-                "FROM entries e WHERE position > ? ORDER BY position LIMIT ?",
-                (after, limit),
-            ).fetchall()
-        return [(position, unseal(job, seq, prev or "", hash_, body)) for position, job, seq, hash_, body, prev in rows]
+        rows = self._file.read(lambda connection: connection.execute(_FEED, (after, max(0, limit))).fetchall())
+        try:
+            return [(position, _entry(str(first), *entry)) for position, first, *entry in rows]
+        except CorruptLog as error:
+            asked = "SELECT job FROM jobs WHERE first = ?", (error.job,)
+            named = self._file.read(lambda connection: connection.execute(*asked).fetchone())
+            raise CorruptLog(named[0] if named else error.job, error.seq, error.what) from error
 
     def find(self, query: Query) -> Sequence[Row]:
-        """The rows that the query asks for."""
-        wanted: list[str] = ["id > ?"]
-        values: list[str | int] = [query.after]
-        if query.stages is not None:
-            wanted.append(f"stage IN ({', '.join('?' * len(query.stages))})")
-            values += sorted(query.stages)
-        for column in ("requester", "worker", "parent"):
-            if (value := getattr(query, column)) is not None:
-                wanted.append(f"{column} = ?")
-                values.append(value)
-        order = "id"
-        if query.due_by is not None:
-            wanted.append("due <= ?")
-            values.append(_micros(query.due_by))
-            order = "due, id"
-        sql = f"SELECT {_ROW} FROM jobs WHERE {' AND '.join(wanted)} ORDER BY {order} LIMIT ?"
-        with self._reading() as held:
-            return [_row(*found) for found in held.execute(sql, (*values, query.limit))]
+        """The rows that the query asks for, oldest job first, or by due time."""
+
+        def look(connection: sqlite3.Connection) -> list[_Stand]:
+            last = connection.execute("SELECT first FROM jobs WHERE job = ?", (query.after,)).fetchone() if query.after else (0,)
+            return connection.execute(*select(query, last[0])).fetchall() if last else []
+
+        return [self._row(*found) for found in self._file.read(look)]
 
     def mark(self, job: str, head: Head, renewed_at: datetime | None, due: datetime | None) -> None:
-        """Keep a renewal and a due time, neither of which is an entry; a Conflict if the head is another."""
-        with self._writing() as held:
-            if self._head(held, job) != head:
-                raise self._conflict(held, job, head)
-            held.execute("UPDATE jobs SET renewed_at = ?, due = ? WHERE id = ?", (_maybe(renewed_at), _maybe(due), job))
+        """Keep a renewal and a due time; a Conflict if the head is another."""
+
+        def work(connection: sqlite3.Connection) -> None:
+            stand = connection.execute(_STAND_OF, (job,)).fetchone()
+            heads.still(job, head, _head(stand))
+            at, falls = renewed_at and micros(renewed_at), due and micros(due)
+            if falls == stand[6]:
+                connection.execute("UPDATE jobs SET renewed_at = ? WHERE first = ?", (at, stand[1]))
+            else:
+                connection.execute("UPDATE jobs SET renewed_at = ?, due = ? WHERE first = ?", (at, falls, stand[1]))
+
+        self._file.write(work)
 
     def keep_refusal(self, kept: KeptRefusal, cap: int | None) -> None:
         """Keep a refusal, unless the job has `cap` of them already (None: keep it always)."""
-        told = kept.refusal
-        with self._writing() as held:
-            if cap is not None:
-                (count,) = held.execute("SELECT count(*) FROM refusals WHERE job = ?", (told.job,)).fetchone()
-                if count >= cap:
-                    return
-            held.execute(
-                "INSERT INTO refusals (job, at, reason, act, party, stage, may, detail, mend, guard, payload) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    told.job, _micros(kept.at), told.reason, told.act, told.by, told.stage, " ".join(told.may), told.detail,
-                    told.mend, told.guard, kept.payload,
-                ),
-            )  # fmt: skip
+        job = kept.refusal.job
+
+        def full(connection: sqlite3.Connection) -> bool:
+            (count,) = connection.execute("SELECT count(*) FROM refusals WHERE job = ?", (job,)).fetchone()
+            return cap is not None and bool(count >= cap)
+
+        def work(connection: sqlite3.Connection) -> None:
+            if not full(connection):
+                connection.execute("INSERT INTO refusals (job, said) VALUES (?, ?)", (job, to_text(kept)))
+
+        if not self._file.read(full):  # who is refused for ever costs no commits
+            self._file.write(work)
 
     def refusals(self, job: str) -> Sequence[KeptRefusal]:
         """The refusals kept for a job, oldest first."""
-        with self._reading() as held:
-            rows = held.execute(
-                "SELECT reason, act, job, party, stage, may, detail, mend, guard, at, payload FROM refusals "
-                "WHERE job = ? ORDER BY number",
-                (job,),
-            ).fetchall()
-        return [
-            KeptRefusal(
-                Refusal(Reason(reason), act, job, party, stage and Stage(stage), tuple(may.split()), detail, mend, guard),
-                _time(at),
-                payload,
-            )
-            for reason, act, job, party, stage, may, detail, mend, guard, at, payload in rows
-        ]
+        asked = "SELECT said FROM refusals WHERE job = ? ORDER BY number"
+        return [from_text(said) for (said,) in self._file.read(lambda connection: connection.execute(asked, (job,)).fetchall())]
 
     def put(self, shelf: str, key: str, text: str | None, was: str | None) -> bool:
         """Set a text beside the log (None: remove it) if it still is `was` (None: absent); say whether it was."""
-        with self._writing() as held:
-            found = held.execute("SELECT text FROM shelves WHERE shelf = ? AND key = ?", (shelf, key)).fetchone()
+
+        def work(connection: sqlite3.Connection) -> bool:
+            found = connection.execute("SELECT text FROM shelves WHERE shelf = ? AND key = ?", (shelf, key)).fetchone()
             if (found[0] if found else None) != was:
                 return False
             if text is None:
-                held.execute("DELETE FROM shelves WHERE shelf = ? AND key = ?", (shelf, key))
+                connection.execute("DELETE FROM shelves WHERE shelf = ? AND key = ?", (shelf, key))
             else:
-                held.execute("INSERT OR REPLACE INTO shelves VALUES (?, ?, ?)", (shelf, key, text))
+                connection.execute("INSERT OR REPLACE INTO shelves (shelf, key, text) VALUES (?, ?, ?)", (shelf, key, text))
             return True
+
+        return self._file.write(work)
 
     def shelf(self, shelf: str) -> dict[str, str]:
         """All texts of a shelf by key."""
-        with self._reading() as held:
-            return dict(held.execute("SELECT key, text FROM shelves WHERE shelf = ?", (shelf,)).fetchall())
+        asked = "SELECT key, text FROM shelves WHERE shelf = ?"
+        return dict(self._file.read(lambda connection: connection.execute(asked, (shelf,)).fetchall()))
 
     def renewals_since(self) -> datetime:
-        """Since when renewals were kept without a loss; a lost mark is a loss, and is made again."""
-        since = self.shelf("renewals").get("since")
-        if since is None:
-            self.put("renewals", "since", str(_micros(self.now())), None)
-            since = self.shelf("renewals")["since"]
-        return _time(int(since))
+        """Since when renewals were kept without a loss. A mark that is not there was lost with them: it is made anew, now."""
+        found = self._file.read(_since)
+        if found is None:
+            now = micros(self.now())
+            found = self._file.write(lambda connection: _since(connection) or _begin_renewals(connection, now))
+        return moment(found)
 
     def reindex(self, row: Callable[[Sequence[Entry]], Row]) -> None:
-        """Throw all rows away and make them anew from the log; renewals are lost with them."""
-        with self._writing() as held:
-            held.execute("DELETE FROM jobs")
-            held.execute("DELETE FROM shelves WHERE shelf = 'renewals'")
-            held.execute("INSERT INTO shelves VALUES ('renewals', 'since', ?)", (str(_micros(self.now())),))
-            names = [name for (name,) in held.execute("SELECT DISTINCT job FROM entries ORDER BY job")]
-            for name in names:
-                entries: list[Entry] = []
-                found = held.execute("SELECT seq, hash, body FROM entries WHERE job = ? ORDER BY seq", (name,)).fetchall()
-                for seq, hash_, body in found:
-                    entries.append(unseal(name, seq, entries[-1].hash if entries else "", hash_, body))
-                self._list(held, Head(entries[-1].seq, entries[-1].hash), row(entries))
-            held.execute(
-                "UPDATE jobs SET children = n FROM (SELECT parent AS p, count(*) AS n FROM jobs WHERE parent IS NOT NULL "
-                "GROUP BY parent) WHERE id = p"
+        """Throw all rows away and make them anew from the log, in one commit; renewals are lost with them."""
+
+        def work(connection: sqlite3.Connection) -> None:
+            connection.execute("DELETE FROM jobs")
+            for (first,) in connection.execute("SELECT DISTINCT job FROM log ORDER BY job").fetchall():
+                entries = [_entry(str(first), *found) for found in connection.execute(_ALL_OF_JOB, (first,))]
+                connection.execute(_ADD_JOB, _new(row(entries), first, entries[-1]))
+            connection.execute(
+                "UPDATE jobs SET children = (SELECT count(*) FROM jobs AS child WHERE child.parent = jobs.job) "
+                "WHERE job IN (SELECT parent FROM jobs WHERE parent IS NOT NULL)"
             )
+            _begin_renewals(connection, micros(self.now()))
+
+        self._file.write(work)
+
+    def now(self) -> datetime:
+        """The time, by the clock that the store was given."""
+        return told(self._clock)
 
     def close(self) -> None:
         """Let go of the file; twice is once."""
-        with self._lock:
-            if self._closed:
-                return
-            self._closed = True
-            for held in (*self._readers, self._writer):
-                held.close()
+        self._file.close()
 
-    # ---- connections
-
-    def _connect(self) -> sqlite3.Connection:
-        held = sqlite3.connect(
-            self.path, timeout=self._timeout, isolation_level=None, check_same_thread=False, cached_statements=64
-        )
-        held.execute("PRAGMA synchronous=FULL")
-        return held
-
-    def _prepare(self) -> None:
-        """Make the file ours, in today's layout."""
-        held = self._writer
-        (version,), (mark,) = held.execute("PRAGMA user_version").fetchone(), held.execute("PRAGMA application_id").fetchone()
-        (tables,) = held.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        if tables and mark != APPLICATION:
-            raise StoreError(f"`{self.path}` is another program's database; to mend it, name another file")
-        if version > len(MIGRATIONS):
-            told = f"`{self.path}` has layout {version}, this build knows up to {len(MIGRATIONS)}"
-            raise StoreVersion(f"{told}; to mend it, install a newer build")
-        held.execute("PRAGMA journal_mode=WAL")
-        if version < len(MIGRATIONS):
-            self._migrate()
-        for suffix in ("", "-wal", "-shm"):
-            if (file := Path(f"{self.path}{suffix}")).exists():
-                file.chmod(0o600)
-
-    def _migrate(self) -> None:
-        with self._writing() as held:
-            (version,) = held.execute("PRAGMA user_version").fetchone()
-            for layout in MIGRATIONS[version:]:
-                for statement in layout.split(";"):
-                    held.execute(statement)
-            held.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
-            held.execute(f"PRAGMA application_id = {APPLICATION}")
-            held.execute(
-                "INSERT OR IGNORE INTO shelves VALUES ('renewals', 'since', ?)", (str(_micros(self.now())),)
-            )
-
-    @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        """The writing connection, in a transaction that is committed at the end, or undone if anything is raised."""
-        with self._lock, _named_errors(self.path):
-            self._usable()
-            held = self._writer
-            held.execute("BEGIN IMMEDIATE")
-            try:
-                yield held
-                held.execute("COMMIT")
-            except BaseException:
-                if held.in_transaction:
-                    held.execute("ROLLBACK")
-                raise
-
-    @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection]:
-        """This thread's own reading connection."""
-        with _named_errors(self.path):
-            held: sqlite3.Connection | None = getattr(self._local, "held", None)
-            if held is None:
-                with self._lock:
-                    self._usable()
-                    held = self._local.held = self._connect()
-                    self._readers.append(held)
-            yield held
-
-    def _usable(self) -> None:
-        if self._closed:
-            raise StoreError(f"the store at `{self.path}` is closed; to mend it, open it again")
-        if os.getpid() != self._pid:
-            raise StoreError(f"the store at `{self.path}` was opened before a fork; to mend it, open it in each process")
-
-    # ---- rows
-
-    def _head(self, held: sqlite3.Connection, job: str) -> Head | None:
-        found = held.execute("SELECT seq, hash, children, renewed_at FROM jobs WHERE id = ?", (job,)).fetchone()
-        return Head(found[0], found[1], found[2], None if found[3] is None else _time(found[3])) if found else None
-
-    def _conflict(self, held: sqlite3.Connection, job: str, head: Head | None) -> Conflict:
-        actual = self._head(held, job)
-        return Conflict(job, head.seq if head else None, actual.seq if actual else None)
-
-    def _show(self, held: sqlite3.Connection, change: Change) -> None:
-        """Bring a job's row up to its new entries, if its head is still the one they were decided on."""
-        row, last, head = change.row, change.entries[-1], change.head
-        if head is None:
-            try:
-                self._list(held, Head(last.seq, last.hash), row)
-            except sqlite3.IntegrityError:
-                raise self._conflict(held, row.job, None) from None
-            if row.parent is not None:
-                held.execute("UPDATE jobs SET children = children + 1 WHERE id = ?", (row.parent,))
-            return
-        due = _maybe(row.due)
-        # `due` may be early: leaving an earlier one spares its index, and whoever finds it judges the job anew
-        moved = held.execute(
-            "UPDATE jobs SET seq = ?, hash = ?, stage = ?, updated_at = ? WHERE id = ? AND seq = ? AND hash = ? AND children = ? "
-            "AND renewed_at IS ? AND due <= ? AND due > ?",
-            (
-                last.seq, last.hash, row.stage, _micros(row.updated_at), row.job, head.seq, head.hash, head.children,
-                _maybe(head.renewed_at), due, _micros(row.updated_at),
-            ),
-        ).rowcount  # fmt: skip
-        if not moved:
-            moved = held.execute(
-                "UPDATE jobs SET seq = ?, hash = ?, stage = ?, updated_at = ?, due = ? WHERE id = ? AND seq = ? AND hash = ? "
-                "AND children = ? AND renewed_at IS ?",
-                (
-                    last.seq, last.hash, row.stage, _micros(row.updated_at), due, row.job, head.seq, head.hash, head.children,
-                    _maybe(head.renewed_at),
-                ),
-            ).rowcount  # fmt: skip
-        if not moved:
-            raise self._conflict(held, row.job, head)
-
-    def _list(self, held: sqlite3.Connection, head: Head, row: Row) -> None:
-        held.execute(
-            "INSERT INTO jobs (id, seq, hash, children, renewed_at, stage, due, updated_at, requester, worker, parent, "
-            "requested_at, goal) VALUES (?, ?, ?, 0, NULL, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                row.job, head.seq, head.hash, row.stage, _maybe(row.due), _micros(row.updated_at), row.requester, row.worker,
-                row.parent, _micros(row.requested_at), row.goal,
-            ),
-        )  # fmt: skip
+    def _row(
+        self, first: int, job: str, stage: str, requester: str, worker: str, goal: str, parent: str | None, requested_at: int,
+        updated_at: int, due: int | None,
+    ) -> Row:  # fmt: skip
+        if stage not in _STAGES:
+            raise StoreError(f"store `{self._file.path}` lists job `{job}` in `{stage}`, no stage; to mend it, run reindex")
+        falls = moment(due) if due is not None else None
+        return Row(job, _STAGES[stage], requester, worker, goal, parent, moment(requested_at), moment(updated_at), falls)
 
 
-@contextmanager
-def _named_errors(path: Path) -> Iterator[None]:
-    """SQLite's errors as ours: what could not be done, and what would mend it."""
+# What is done within one transaction
+
+
+def _append(connection: sqlite3.Connection, changes: Sequence[Change], reads: Sequence[tuple[str, Head]]) -> None:
+    stands = _stands(connection, [change.row.job for change in changes] + [job for job, _ in reads])
+    for job, head in reads:
+        heads.still(job, head, _head(stands.get(job)))
+    for change in changes:
+        heads.still(change.row.job, change.head, _head(stands.get(change.row.job)))
+    (position,) = connection.execute("SELECT coalesce(max(position), 0) FROM log").fetchone()
+    entries: list[tuple[int, int, int, str, bytes, bytes, str]] = []
+    new: list[tuple[Any, ...]] = []
+    moved: dict[tuple[str, ...], list[list[Any]]] = {}
+    for change in changes:
+        row, last = change.row, change.entries[-1]
+        stand = stands.get(row.job)
+        first = stand[1] if stand is not None else position + 1
+        for entry in change.entries:
+            position += 1
+            entries.append((
+                position, first, entry.seq, entry.id, bytes.fromhex(entry.prev), bytes.fromhex(entry.hash), entry.body.decode(),
+            ))  # fmt: skip
+        if stand is None:
+            new.append(_new(row, first, last))
+        else:
+            names, values = _moved(stand, row)
+            moved.setdefault(names, []).append([last.seq, bytes.fromhex(last.hash), micros(row.updated_at), *values, first])
     try:
-        yield
-    except sqlite3.Error as error:
-        told = f"`{path}`: {error}"
-        name = getattr(error, "sqlite_errorname", "")
-        if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-            raise StoreBusy(f"{told}; to mend it, act again once the other writers are done") from error
-        mends = {"SQLITE_FULL": "make room on the disk", "SQLITE_NOTADB": "name another file", "SQLITE_CORRUPT": "restore a copy"}
-        mend = next((mend for start, mend in mends.items() if name.startswith(start)), "check the file and its folder")
-        raise StoreError(f"{told}; to mend it, {mend}, then act again") from error
-    except OSError as error:
-        raise StoreError(f"`{path}`: {error.strerror}; to mend it, check the file and its folder") from error
+        connection.executemany(_ADD_ENTRY, entries)
+    except sqlite3.IntegrityError:
+        raise _taken(connection, changes) from None
+    if new:
+        connection.executemany(_ADD_JOB, new)
+    for names, rows in moved.items():
+        connection.executemany(_move(names), rows)
+    parents = [(change.row.parent,) for change in changes if change.head is None and change.row.parent is not None]
+    if parents:
+        connection.executemany("UPDATE jobs SET children = children + 1 WHERE job = ?", parents)
 
 
-def _row(
-    job: str, stage: str, requester: str, worker: str, goal: str, parent: str | None, requested: int, updated: int, due: int | None
-) -> Row:
-    due_at = None if due is None else _time(due)
-    return Row(job, Stage(stage), requester, worker, goal, parent, _time(requested), _time(updated), due_at)
+def _read(connection: sqlite3.Connection, job: str, after: int) -> tuple[Head, list[tuple[Any, ...]]] | None:
+    connection.execute("BEGIN")
+    stand = connection.execute("SELECT first, seq, hash, children, renewed_at FROM jobs WHERE job = ?", (job,)).fetchone()
+    rows = []
+    if stand is not None and after < 0:
+        rows = connection.execute(_ALL_OF_JOB, (stand[0],)).fetchall()
+    elif stand is not None and after < stand[1]:
+        rows = connection.execute(_LAST_OF_JOB, (after, stand[0], stand[1] - after)).fetchall()
+    connection.execute("COMMIT")
+    head = _head((job, *stand) if stand is not None else None)
+    return (head, rows) if head is not None else None
 
 
-def _micros(time: datetime) -> int:
-    return (time - _EPOCH) // _MICROSECOND
+def _stands(connection: sqlite3.Connection, jobs: list[str]) -> dict[str, _Stand]:
+    """Where each of these jobs stands, of those that there are."""
+    asked: tuple[str, Sequence[str]] = (_STAND_OF, jobs) if len(jobs) == 1 else (_STAND_OF_ALL, (dumps(jobs),))
+    return {stand[0]: stand for stand in connection.execute(*asked).fetchall()}
 
 
-def _maybe(time: datetime | None) -> int | None:
-    return None if time is None else _micros(time)
+def _moved(stand: _Stand, row: Row) -> tuple[tuple[str, ...], list[Any]]:
+    """What of a row is not as it was: names and values.
+
+    A due time that is earlier than the true one is let stand while it has not come: whoever acts on it judges the job anew.
+    """
+    was = stand[6:]
+    now = _shown(row)
+    due, kept = now[0], was[0]
+    if due is not None and kept is not None and micros(row.updated_at) < kept < due:
+        now = (kept, *now[1:])
+    if now == was:
+        return (), []
+    changed = [(name, value) for name, value, old in zip(_SHOWN, now, was, strict=True) if value != old]
+    return tuple(name for name, _ in changed), [value for _, value in changed]
 
 
-def _time(micros: int) -> datetime:
-    return _EPOCH + timedelta(microseconds=micros)
+def _shown(row: Row) -> tuple[Any, ...]:
+    due = micros(row.due) if row.due is not None else None
+    requested_at = micros(row.requested_at)
+    return (due, row.stage.value, int(row.stage in OPEN), row.requester, row.worker, row.parent, requested_at, row.goal)
 
 
-def _machine_time() -> datetime:
-    return datetime.now(UTC)
+def _new(row: Row, first: int, last: Entry) -> tuple[Any, ...]:
+    return (row.job, first, last.seq, bytes.fromhex(last.hash), 0, micros(row.updated_at), *_shown(row))
+
+
+@lru_cache(maxsize=256)
+def _move(names: tuple[str, ...]) -> str:
+    return f"UPDATE jobs SET {', '.join(f'{name} = ?' for name in ('seq', 'hash', 'updated_at', *names))} WHERE first = ?"
+
+
+def _taken(connection: sqlite3.Connection, changes: Sequence[Change]) -> Conflict:
+    """The Conflict of the first job in which an act id is taken."""
+    for change in changes:
+        seen: set[str] = set()
+        for entry in change.entries:
+            asked = "SELECT 1 FROM log JOIN jobs ON log.job = first WHERE jobs.job = ? AND id = ? AND log.seq < ?"
+            if entry.id in seen or connection.execute(asked, (entry.job, entry.id, change.entries[0].seq)).fetchone():
+                return Conflict(entry.job, entry.seq - 1, change.head.seq if change.head else None)
+            seen.add(entry.id)
+    return Conflict(changes[0].row.job, None, None)
+
+
+def _since(connection: sqlite3.Connection) -> int | None:
+    found = connection.execute("SELECT since FROM renewals").fetchone()
+    return found[0] if found else None
+
+
+def _begin_renewals(connection: sqlite3.Connection, now: int) -> int:
+    connection.execute("DELETE FROM renewals")
+    connection.execute("INSERT INTO renewals (since) VALUES (?)", (now,))
+    return now
+
+
+def _head(stand: _Stand | None) -> Head | None:
+    if stand is None:
+        return None
+    renewed_at = stand[5]
+    return Head(stand[2], stand[3].hex(), stand[4], moment(renewed_at) if renewed_at is not None else None)
+
+
+def _entry(job: str, seq: int, prev: bytes, hash: bytes, body: bytes) -> Entry:
+    return unseal(job, seq, _hex(prev), _hex(hash), body)
+
+
+def _hex(stored: bytes | str) -> str:
+    return stored.hex() if isinstance(stored, bytes) else str(stored)

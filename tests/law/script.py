@@ -76,7 +76,7 @@ PLAIN: Mapping[str, Mapping[str, object]] = {
     "defer": {"until": NOON + 90 * MINUTE, "looking_into": "the index"},
     "veto": {"offending": ("all",), "mend": "less"},
     "progress": {"line": "half done", "points_at": (POINTER,)},
-    "block": {"need": Need("a key", "ann")},
+    "block": {"need": Need("a key", "vic")},
     "resolve": {"answer": "here"},
     "propose": {"calls": (CALL,)},
     "decide": {"decisions": {"set": "?", "decisions": []}},

@@ -39,18 +39,18 @@ class World:
     children_open: tuple[str, ...] = ()
 
 
-A = TypeVar("A", bound=acts.Act, covariant=True)
+A_co = TypeVar("A_co", bound=acts.Act, covariant=True)
 
 
 @define(weakref_slot=False)
-class Move(Generic[A]):
+class Move(Generic[A_co]):
     """An act that somebody wants to make, and everything it is judged by. `job` is None for a request only.
 
     Made for one judgement and dropped; not frozen, as that would cost a seventh of it.
     """
 
     job: Job | None
-    act: A
+    act: A_co
     by: str
     now: datetime
     world: World

@@ -1,0 +1,1 @@
+"""Tests of the engine: where the law meets a store."""
