@@ -14,9 +14,7 @@ from lifecycle.law.job import Job, Proposal, Wait
 from lifecycle.law.states import BOUND, FINAL, OPEN, RUNNING, Cause, Stage
 
 
-def due(
-    job: Job, now: datetime, renewed_at: datetime | None = None, parent_ended_at: datetime | None = None
-) -> Lapse | None:
+def due(job: Job, now: datetime, renewed_at: datetime | None = None, parent_ended_at: datetime | None = None) -> Lapse | None:
     """The lapse that is due at `now`, the earliest if there are several; None if none is."""
     first = deadline(job, renewed_at, parent_ended_at)
     if first is None or first[0] > now:

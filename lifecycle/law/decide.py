@@ -122,8 +122,7 @@ def _holds(job: Job, role: Role, by: str) -> bool:
 
 _NEEDED = Role.NEEDED
 _CHAIRS: Mapping[Role, Callable[[Job], str]] = {
-    role: attrgetter(f"brief.parties.{role}")
-    for role in (Role.REQUESTER, Role.WORKER, Role.REVIEWER, Role.VERIFIER, Role.APPROVER)
+    role: attrgetter(f"brief.parties.{role}") for role in (Role.REQUESTER, Role.WORKER, Role.REVIEWER, Role.VERIFIER, Role.APPROVER)
 }
 
 

@@ -157,9 +157,7 @@ class Conflict(LifecycleError):
     """The log has grown since it was read. Remedy: read it again and decide again."""
 
     def __init__(self, job: str, expected: int | None, actual: int | None) -> None:
-        super().__init__(
-            f"job `{job}` stands at seq {actual}, not at {expected}; to mend it, read the log again and decide again"
-        )
+        super().__init__(f"job `{job}` stands at seq {actual}, not at {expected}; to mend it, read the log again and decide again")
         self.job, self.expected, self.actual = job, expected, actual
 
     def __reduce__(self) -> tuple[type["Conflict"], tuple[str, int | None, int | None]]:

@@ -127,8 +127,8 @@ def seal(entry: Entry, prev: str, content: str) -> Entry:
     ).close()  # fmt: skip
 
 
-_STAGES = {stage.value: stage for stage in Stage}
-_ORIGINS: Mapping[str | None, Stage | None] = {None: None, **_STAGES}
+_STAGES: Mapping[str, Stage] = {stage.value: stage for stage in Stage}
+_ORIGINS: Mapping[str | None, Stage | None] = {stage.value: stage for stage in Stage} | {None: None}
 
 
 def unseal(job: str, seq: int, prev: str, hash: str, body: bytes) -> Entry:

@@ -8,8 +8,8 @@ that is added there is kept here. Nothing here knows what a fact means.
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from functools import cache
-from types import NoneType
-from typing import cast, get_args, get_type_hints
+from types import NoneType, UnionType
+from typing import Union, cast, get_args, get_origin, get_type_hints
 
 from attrs import AttrsInstance, fields_dict, has
 from pydantic import JsonValue, TypeAdapter
@@ -23,22 +23,20 @@ from lifecycle.law.values import canonical, instant, sha256
 FORMAT = "lifecycle/job/1"
 """How the facts are laid out. What they mean is the law's, whose version stands beside it."""
 
-_MICROSECOND = timedelta(microseconds=1)
-_KIND = "is"
-"""Where an attrs object says which class it is of: several may stand in one place, as what stands in `Job.standing`."""
+_KIND = "is"  # where an attrs object names its class: several may stand in one place, as in `Job.standing`
 
 
 def dump(job: Job) -> bytes:
     """The job as canonical JSON: the same job, the same bytes."""
-    told: dict[str, JsonValue] = {"snapshot": FORMAT, "law": job.law, "job": _told(Job, job)}
-    return canonical({**told, "digest": _digest(told)})
+    told: dict[str, JsonValue] = {"snapshot": FORMAT, "law": job.law, "job": _told(job)}
+    return canonical({**told, "digest": sha256(canonical(told))})
 
 
 def load(data: bytes) -> Job:
     """The job that `dump` was given: UnknownLaw under a law this build does not know, CorruptSnapshot if it is not what it was."""
     try:
         told = cast(dict[str, JsonValue], from_json(data))
-        if told.pop("digest") != _digest(told):
+        if told.pop("digest") != sha256(canonical(told)):
             raise CorruptSnapshot("its digest is not that of its content")
         if told["snapshot"] != FORMAT:
             raise CorruptSnapshot(f"it is a `{told['snapshot']}`, this build reads `{FORMAT}`")
@@ -46,45 +44,67 @@ def load(data: bytes) -> Job:
         if law not in LAWS:
             raise UnknownLaw(str(facts["id"]), law, sorted(LAWS))
         return cast(Job, _read(Job, facts))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise CorruptSnapshot(f"it holds no job ({type(error).__name__})") from error
 
 
-def _told(hint: object, value: object) -> JsonValue:
-    """A fact as JSON; `hint` is the type it is declared with."""
-    if isinstance(value, datetime):
-        return instant(value)
-    if isinstance(value, timedelta):
-        return value // _MICROSECOND
-    if has(type(value)):
-        facts = {name: _told(fact, getattr(value, name)) for name, fact in _facts(type(value)).items()}
-        return {_KIND: type(value).__name__, **facts}
-    told = cast(JsonValue, _adapter(hint).dump_python(value, mode="json"))
-    return sorted(told, key=canonical) if isinstance(value, frozenset) and isinstance(told, list) else told
+def _told(value: object) -> JsonValue:
+    """A fact as JSON."""
+    match value:
+        case None | bool() | int():
+            return value
+        case str():
+            return str(value)
+        case datetime():
+            return instant(value)
+        case timedelta():
+            return value // timedelta(microseconds=1)
+        case tuple():
+            return [_told(item) for item in value]
+        case frozenset():
+            return sorted([_told(item) for item in value], key=canonical)
+        case _:
+            return _told_whole(type(value), value)
+
+
+def _told_whole(kind: object, value: object) -> JsonValue:
+    if isinstance(kind, type) and has(kind):
+        facts: dict[str, JsonValue] = {name: _told(getattr(value, name)) for name in _facts(kind)}
+        return {_KIND: kind.__name__, **facts}
+    return cast(JsonValue, _adapter(kind).dump_python(value, mode="json"))
 
 
 def _read(hint: object, told: JsonValue) -> object:
-    """The fact of that type that `_told` told."""
-    if told is None and NoneType in get_args(hint):
-        return None
-    kinds = [kind for kind in get_args(hint) or (hint,) if kind is not NoneType]
-    if kinds == [datetime]:
+    """The fact, declared with that type, that `_told` told."""
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin is Union or origin is UnionType:
+        return None if told is None and NoneType in parts else _read(_meant(parts, told), told)
+    if origin is tuple:
+        items = cast(list[JsonValue], told)
+        return tuple(map(_read, parts if parts[-1] is not ... else [parts[0]] * len(items), items))
+    if origin is frozenset:
+        return frozenset(_read(parts[0], item) for item in cast(list[JsonValue], told))
+    if hint is datetime:
         return datetime.fromisoformat(cast(str, told))
-    if kinds == [timedelta]:
+    if hint is timedelta:
         return timedelta(microseconds=cast(int, told))
-    named = {kind.__name__: kind for kind in kinds if isinstance(kind, type) and has(kind)}
-    if not named:
-        return _adapter(hint).validate_python(told)
-    facts = dict(cast(Mapping[str, JsonValue], told))
-    kind = named[cast(str, facts.pop(_KIND))]
+    if isinstance(hint, type) and has(hint):
+        return _read_facts(hint, cast(dict[str, JsonValue], told))
+    return _adapter(hint).validate_python(told)
+
+
+def _meant(parts: tuple[object, ...], told: JsonValue) -> object:
+    """The part of a union that was told: the only one that is not None, or the attrs class it names."""
+    first, *others = [part for part in parts if part is not NoneType]
+    named = {part.__name__: part for part in parts if isinstance(part, type)}
+    return named[cast(dict[str, str], told)[_KIND]] if others else first
+
+
+def _read_facts(kind: type[AttrsInstance], told: dict[str, JsonValue]) -> AttrsInstance:
     hints = _facts(kind)
-    if facts.keys() != hints.keys():
-        raise ValueError(f"other facts than those of `{kind.__name__}`")
-    return kind(**{name: _read(fact, facts[name]) for name, fact in hints.items()})
-
-
-def _digest(told: Mapping[str, JsonValue]) -> str:
-    return sha256(canonical(dict(told)))
+    if told.keys() != {_KIND, *hints} or told[_KIND] != kind.__name__:
+        raise ValueError(f"not the facts of `{kind.__name__}`")
+    return kind(**{name: _read(hint, told[name]) for name, hint in hints.items()})
 
 
 @cache
@@ -96,5 +116,5 @@ def _facts(kind: type[AttrsInstance]) -> Mapping[str, object]:
 
 @cache
 def _adapter(hint: object) -> TypeAdapter[object]:
-    """What writes and reads whatever is no attrs class: pydantic's dataclasses, texts, numbers, enums, tuples of them."""
-    return TypeAdapter(hint)
+    """What writes and reads the rest: pydantic's dataclasses, texts, numbers, enums."""
+    return TypeAdapter(cast(type[object], hint))

@@ -87,7 +87,6 @@ class File:
         try:
             connection = self._writing()
             self._patiently(connection, "BEGIN IMMEDIATE", until)
-            self._layout_of(connection)
             result = work(connection)
             connection.execute("COMMIT")
             return result
@@ -213,7 +212,7 @@ class File:
         if self._process != os.getpid():
             raise self._inherited(self._process)
         if self._closed:
-            raise StoreError(f"store `{self.path}` is closed; to mend it, open it again")
+            raise self._shut()
 
     def _writing(self) -> sqlite3.Connection:
         self._usable()
@@ -273,10 +272,27 @@ class File:
         if _code(error) in _BUSY:
             return self._busy()
         if self._closed:
-            return StoreError(f"store `{self.path}` is closed; to mend it, open it again")
+            return self._shut()
+        if _code(error) == sqlite3.SQLITE_ERROR and (other := self._of_another_build()) is not None:
+            return other
         what, mend = _MEANINGS.get(_code(error), ("SQLite refused", "check the file"))
         name = getattr(error, "sqlite_errorname", "no code")
         return StoreError(f"store `{self.path}`: {what} ({name}: {error}); to mend it, {mend}")
+
+    def _of_another_build(self) -> StoreError | None:
+        """What to say if the file was brought to another layout while it was open here."""
+        with suppress(sqlite3.Error):
+            connection = self._connect()
+            try:
+                self._layout_of(connection)
+            except StoreError as error:
+                return error
+            finally:
+                connection.close()
+        return None
+
+    def _shut(self) -> StoreError:
+        return StoreError(f"store `{self.path}` is closed; to mend it, open it again")
 
     def _busy(self) -> StoreBusy:
         return StoreBusy(

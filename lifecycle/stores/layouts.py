@@ -1,7 +1,8 @@
 """The layouts of the SQLite file: how each is made from the one before it.
 
 A file tells its layout in `user_version` and whose it is in `application_id`. A layout that was ever released is never edited: what
-changes is a new one at the end. Times are integers, microseconds since 1970 in UTC; a hash is its bytes.
+changes is a new one at the end. One that older builds must not write to renames `log`, so that a process of such a build that has
+the file open is stopped at its next act. Times are integers, microseconds since 1970 in UTC; a hash is its bytes.
 """
 
 APPLICATION = 0x6C696665

@@ -26,14 +26,15 @@ BUSY_TIMEOUT = 10.0
 """Seconds a write waits for other threads and processes before it is StoreBusy."""
 
 _STAGES = {stage.value: stage for stage in Stage}
-_SHOWN = ("due", "stage", "open", "requester", "worker", "parent", "requested_at", "goal")
-_STANDS = f"job, first, seq, hash, children, renewed_at, {', '.join(_SHOWN)}"
-_STAND_OF = f"SELECT {_STANDS} FROM jobs WHERE job = ?"
-_STAND_OF_ALL = f"SELECT {_STANDS} FROM jobs WHERE job IN (SELECT value FROM json_each(?))"
+_STAND = "job, first, seq, hash, children, renewed_at, due, stage"
+_STAND_OF = f"SELECT {_STAND} FROM jobs WHERE job = ?"
+_STAND_OF_ALL = f"SELECT {_STAND} FROM jobs WHERE job IN (SELECT value FROM json_each(?))"
 _ADD_JOB = (
-    f"INSERT INTO jobs (job, first, seq, hash, children, updated_at, {', '.join(_SHOWN)}) "
-    f"VALUES ({', '.join('?' * (6 + len(_SHOWN)))})"
+    "INSERT INTO jobs "
+    "(first, job, seq, hash, children, requested_at, updated_at, due, stage, open, requester, worker, parent, goal) "
+    "VALUES (?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
+_MOVE_JOB = "UPDATE jobs SET seq = ?, hash = ?, updated_at = ?, goal = ?{more} WHERE first = ?"
 _ADD_ENTRY = "INSERT INTO log (position, job, seq, id, prev, hash, body) VALUES (?, ?, ?, ?, ?, ?, ?)"
 _ENTRY = "seq, prev, hash, CAST(body AS BLOB)"
 _LAST_OF_JOB = (  # the positions come from the index of act ids alone, so that only the rows asked for are read
@@ -44,7 +45,7 @@ _ALL_OF_JOB = f"SELECT {_ENTRY} FROM log WHERE position IN (SELECT position FROM
 _FEED = f"SELECT position, job, {_ENTRY} FROM log WHERE position > ? ORDER BY position LIMIT ?"
 
 _Stand = tuple[Any, ...]
-"""One row of `jobs`, as `_STANDS` asks for it."""
+"""One row of `jobs`, as `_STAND` asks for it."""
 
 
 class SqliteStore:
@@ -159,7 +160,7 @@ class SqliteStore:
             connection.execute("DELETE FROM jobs")
             for (first,) in connection.execute("SELECT DISTINCT job FROM log ORDER BY job").fetchall():
                 entries = [_entry(str(first), *found) for found in connection.execute(_ALL_OF_JOB, (first,))]
-                connection.execute(_ADD_JOB, _new(row(entries), first, entries[-1]))
+                connection.execute(_ADD_JOB, _made(row(entries), first, entries[-1]))
             connection.execute(
                 "UPDATE jobs SET children = (SELECT count(*) FROM jobs AS child WHERE child.parent = jobs.job) "
                 "WHERE job IN (SELECT parent FROM jobs WHERE parent IS NOT NULL)"
@@ -195,34 +196,34 @@ def _append(connection: sqlite3.Connection, changes: Sequence[Change], reads: Se
         heads.still(job, head, _head(stands.get(job)))
     for change in changes:
         heads.still(change.row.job, change.head, _head(stands.get(change.row.job)))
-    (position,) = connection.execute("SELECT coalesce(max(position), 0) FROM log").fetchone()
-    entries: list[tuple[int, int, int, str, bytes, bytes, str]] = []
-    new: list[tuple[Any, ...]] = []
-    moved: dict[tuple[str, ...], list[list[Any]]] = {}
+    new = [change for change in changes if change.head is None]
+    position = connection.execute("SELECT max(position) FROM log").fetchone()[0] or 0 if new else None
+    entries: list[tuple[Any, ...]] = []
+    made: list[tuple[Any, ...]] = []
+    moved: dict[str, list[list[Any]]] = {}
     for change in changes:
-        row, last = change.row, change.entries[-1]
-        stand = stands.get(row.job)
-        first = stand[1] if stand is not None else position + 1
-        for entry in change.entries:
-            position += 1
-            entries.append((
-                position, first, entry.seq, entry.id, bytes.fromhex(entry.prev), bytes.fromhex(entry.hash), entry.body.decode(),
-            ))  # fmt: skip
+        stand = stands.get(change.row.job)
         if stand is None:
-            new.append(_new(row, first, last))
+            assert position is not None
+            first = position + 1
+            made.append(_made(change.row, first, change.entries[-1]))
         else:
-            names, values = _moved(stand, row)
-            moved.setdefault(names, []).append([last.seq, bytes.fromhex(last.hash), micros(row.updated_at), *values, first])
+            first = stand[1]
+            statement, values = _moved(stand, change.row, change.entries[-1])
+            moved.setdefault(statement, []).append(values)
+        for entry in change.entries:
+            position = position + 1 if position is not None else None
+            prev, hash = bytes.fromhex(entry.prev), bytes.fromhex(entry.hash)
+            entries.append((position, first, entry.seq, entry.id, prev, hash, entry.body.decode()))
     try:
         connection.executemany(_ADD_ENTRY, entries)
     except sqlite3.IntegrityError:
         raise _taken(connection, changes) from None
-    if new:
-        connection.executemany(_ADD_JOB, new)
-    for names, rows in moved.items():
-        connection.executemany(_move(names), rows)
-    parents = [(change.row.parent,) for change in changes if change.head is None and change.row.parent is not None]
-    if parents:
+    if made:
+        connection.executemany(_ADD_JOB, made)
+    for statement, rows in moved.items():
+        connection.executemany(statement, rows)
+    if parents := [(change.row.parent,) for change in new if change.row.parent is not None]:
         connection.executemany("UPDATE jobs SET children = children + 1 WHERE job = ?", parents)
 
 
@@ -245,35 +246,40 @@ def _stands(connection: sqlite3.Connection, jobs: list[str]) -> dict[str, _Stand
     return {stand[0]: stand for stand in connection.execute(*asked).fetchall()}
 
 
-def _moved(stand: _Stand, row: Row) -> tuple[tuple[str, ...], list[Any]]:
-    """What of a row is not as it was: names and values.
+def _moved(stand: _Stand, row: Row, last: Entry) -> tuple[str, list[Any]]:
+    """The statement that brings a row up to date, and its values: it names only what is to be found in another place of an index.
 
-    A due time that is earlier than the true one is let stand while it has not come: whoever acts on it judges the job anew.
+    What the request fixed stays. A due time that is earlier than the true one is let stand while it has not come: whoever acts on
+    it judges the job anew.
     """
-    was = stand[6:]
-    now = _shown(row)
-    due, kept = now[0], was[0]
-    if due is not None and kept is not None and micros(row.updated_at) < kept < due:
-        now = (kept, *now[1:])
-    if now == was:
-        return (), []
-    changed = [(name, value) for name, value, old in zip(_SHOWN, now, was, strict=True) if value != old]
-    return tuple(name for name, _ in changed), [value for _, value in changed]
+    updated_at, due = micros(row.updated_at), micros(row.due) if row.due is not None else None
+    kept, stage, more = stand[6], row.stage.value, ""
+    values = [last.seq, bytes.fromhex(last.hash), updated_at, row.goal]
+    if kept != due and (kept is None or due is None or due < kept or kept <= updated_at):
+        more = ", due = ?"
+        values.append(due)
+    if stage != stand[7]:
+        more += ", stage = ?"
+        values.append(stage)
+        is_open = row.stage in OPEN
+        if is_open is not (_STAGES.get(stand[7]) in OPEN):
+            more += ", open = ?"
+            values.append(is_open)
+    values.append(stand[1])
+    return _move(more), values
 
 
-def _shown(row: Row) -> tuple[Any, ...]:
+@lru_cache(maxsize=16)
+def _move(more: str) -> str:
+    return _MOVE_JOB.format(more=more)
+
+
+def _made(row: Row, first: int, last: Entry) -> tuple[Any, ...]:
     due = micros(row.due) if row.due is not None else None
-    requested_at = micros(row.requested_at)
-    return (due, row.stage.value, int(row.stage in OPEN), row.requester, row.worker, row.parent, requested_at, row.goal)
-
-
-def _new(row: Row, first: int, last: Entry) -> tuple[Any, ...]:
-    return (row.job, first, last.seq, bytes.fromhex(last.hash), 0, micros(row.updated_at), *_shown(row))
-
-
-@lru_cache(maxsize=256)
-def _move(names: tuple[str, ...]) -> str:
-    return f"UPDATE jobs SET {', '.join(f'{name} = ?' for name in ('seq', 'hash', 'updated_at', *names))} WHERE first = ?"
+    return (
+        first, row.job, last.seq, bytes.fromhex(last.hash), micros(row.requested_at), micros(row.updated_at), due, row.stage.value,
+        row.stage in OPEN, row.requester, row.worker, row.parent, row.goal,
+    )  # fmt: skip
 
 
 def _taken(connection: sqlite3.Connection, changes: Sequence[Change]) -> Conflict:

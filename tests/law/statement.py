@@ -931,7 +931,7 @@ def _deliver(case: Case, act: acts.Deliver) -> Iterator[Reason]:
             yield Reason.REPORT_INCOMPLETE
         if told - conditions or observed - exclusions:
             yield Reason.UNKNOWN_CONDITION
-        if any(finding.status == "met" and not finding.evidence for finding in report.conditions):
+        if any(finding.status == "met" and not finding.evidence.strip() for finding in report.conditions):
             yield Reason.NO_EVIDENCE
     if len(named(case.history, "rework")) > case.limits.reworks:
         yield Reason.TOO_MANY_REWORKS

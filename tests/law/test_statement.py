@@ -4,6 +4,7 @@ Hypothesis writes stories: requests of every kind, then steps that let time pass
 with right and wrong parties, answers and contents. After every step both are asked the same, and must say the same.
 """
 
+import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from random import Random
@@ -62,7 +63,7 @@ TIGHT = Limits(
     revisions=1, deferrals=1, vetoes=1, reworks=1, conditions=3, calls=1, counters=1, blocks=1, proposals=1, entries=9,
     depth=1, breadth=1,
 )  # fmt: skip
-EXAMPLES = 1200
+EXAMPLES = 2000
 NAMES = [name for name in CAST if name != "clock"]
 EMPTY = Contract("none", "1", "build it")
 FORGED = Guard("ledger", grounded=True)
@@ -356,15 +357,21 @@ def step(dice: Random) -> Step:
     return Step(wait, dice.random() < 0.85, dice.randrange(10**6), content, answers, world)
 
 
+BEFORE = """
+    defer; defer decline; defer:9 resolve; defer:9 lapse; counter; counter revise; counter adopt
+    accept; accept:11; accept veto; accept veto accept veto accept
+"""
+AFTER = """
+    ; cancel lapse; fail; counter lapse; counter cancel; block; block resolve; counter block; counter insist
+    counter; counter adopt; counter adopt clear; progress; progress propose; progress progress propose
+    progress propose decide; progress propose lapse decide; progress propose decide propose:3; progress propose
+    deliver; deliver confirm; deliver rework; deliver rework deliver rework deliver; deliver lapse; progress deliver
+    deliver:8; deliver:8 confirm:2; deliver:9
+"""
 PRELUDES = [
-    *("accept:11", "defer decline", "defer:9 resolve", "defer:9 lapse", "defer", "counter", "counter revise", "counter adopt", "accept", "accept veto", "accept veto accept veto accept"),
-    *(f"accept clear {names}" for names in (
-        "", "cancel lapse", "fail", "counter lapse", "counter cancel", "block", "block resolve", "counter", "counter adopt", "counter adopt clear", "counter insist",
-        "progress propose", "progress propose decide", "progress propose", "progress progress propose", "counter block",
-        "progress propose lapse decide", "progress propose decide propose:3", "deliver:8", "deliver:8 confirm:2", "deliver:9", "deliver lapse",
-        "deliver", "deliver rework", "deliver rework deliver rework deliver", "deliver confirm", "progress deliver", "progress",
-    )),
-]  # fmt: skip
+    *(names for names in re.split(r"[;\n]", BEFORE.strip())),
+    *(f"accept clear {names}" for names in re.split(r"[;\n]", AFTER.strip())),
+]
 """Acts to begin with, so that the stories do not all end early: plain ones, or with other contents; a lapse is waited for.
 One that cannot be made is refused."""
 

@@ -84,9 +84,7 @@ def stages(words: str) -> Iterator[Stage | None]:
 def documented() -> list[Edge]:
     """The document's edges, one by one."""
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in DOCUMENT.strip().splitlines()]
-    return [
-        (act, Role(who), origin, Stage(to), why) for act, who, origins, to, why in cells for origin in stages(origins)
-    ]
+    return [(act, Role(who), origin, Stage(to), why) for act, who, origins, to, why in cells for origin in stages(origins)]
 
 
 def test_the_table_has_the_documents_edges_in_the_documents_order() -> None:

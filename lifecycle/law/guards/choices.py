@@ -56,5 +56,3 @@ def wait_ran_out(job: Job, act: acts.Act) -> bool:
 def any_ran_out(job: Job, act: acts.Act) -> bool:
     """Any deadline fell due."""
     return True
-
-

@@ -70,13 +70,13 @@ def children_ended(move: Move[acts.Act]) -> Fault | None:
 
 def report_names_terms(move: Move[acts.Deliver]) -> Fault | None:
     """A report names no condition and no exclusion that is not in force."""
-    act, job = move.act, move.job
+    report, job = move.act.report, move.job
     assert job is not None
-    if act.report is None:
+    if report is None:
         return None
-    unknown = ids(act.report.conditions) - ids(job.terms.conditions)
-    if act.report.exclusions:
-        unknown |= ids(act.report.exclusions) - ids(job.terms.exclusions)
+    unknown = ids(report.conditions) - ids(job.terms.conditions)
+    if report.exclusions:
+        unknown |= ids(report.exclusions) - ids(job.terms.exclusions)
     if unknown:
         return Fault(Reason.UNKNOWN_CONDITION, f"not in force: {', '.join(sorted(unknown))}", "report on the terms in force")
     return None
@@ -84,11 +84,11 @@ def report_names_terms(move: Move[acts.Deliver]) -> Fault | None:
 
 def report_complete(move: Move[acts.Deliver]) -> Fault | None:
     """A report names every condition in force; no report at all leaves all of them unverifiable."""
-    act, job = move.act, move.job
+    report, job = move.act.report, move.job
     assert job is not None
-    if act.report is None:
+    if report is None:
         return None
-    told = ids(act.report.conditions)
+    told = ids(report.conditions)
     if missing := [condition.id for condition in job.terms.conditions if condition.id not in told]:
         return Fault(Reason.REPORT_INCOMPLETE, f"nothing on {', '.join(missing)}", "say met, not_met or unverifiable of each")
     return None
@@ -96,9 +96,9 @@ def report_complete(move: Move[acts.Deliver]) -> Fault | None:
 
 def met_with_evidence(move: Move[acts.Deliver]) -> Fault | None:
     """What is said to be met has evidence."""
-    act = move.act
-    if act.report is None:
+    report = move.act.report
+    if report is None:
         return None
-    if bare := [f.id for f in act.report.conditions if f.status == "met" and not f.evidence.strip()]:
+    if bare := [f.id for f in report.conditions if f.status == "met" and not f.evidence.strip()]:
         return Fault(Reason.NO_EVIDENCE, f"met without evidence: {', '.join(bare)}", "say what shows it, or unverifiable")
     return None
