@@ -4,6 +4,7 @@ import json
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -101,8 +102,8 @@ def test_a_request_makes_the_store(tmp_path: Path) -> None:
 
 def test_audit_tells_by_its_exit_code(url: str) -> None:
     assert told("audit", "--store", url) == []
-    with sqlite3.connect(url.removeprefix("sqlite:///")) as held:
-        held.execute("UPDATE entries SET body = replace(body, 'total 2024', 'total 2025') WHERE job = 'open'")
+    with closing(sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)) as held:
+        held.execute("UPDATE log SET body = replace(body, 'total 2024', 'total 2025') WHERE body LIKE '{\"job\":\"open\"%'")
     result = run("audit", "--store", url, "--json")
     assert result.exit_code == 1
     assert [(found["job"], found["seq"]) for found in json.loads(result.output)] == [("open", 0)]

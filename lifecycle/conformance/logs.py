@@ -55,8 +55,9 @@ def begun(
 ) -> Change:
     """A new job: one entry, requested."""
     lineage = Lineage(parent, 1, ("e1",), ("r1",)) if parent is not None else None
-    entry = Draft(job, 0, job, Request(goal=goal, worker=worker, parent=parent, at=at), requester, at, None, Stage.REQUESTED, 1, lineage)
-    sealed = seal(entry.close(), "", written(entry.act))
+    act = Request(id=job, goal=goal, worker=worker, parent=parent, at=at)
+    draft = Draft(job, 0, job, act, requester, at, None, Stage.REQUESTED, 1, lineage)
+    sealed = seal(draft.close(), "", written(act))
     return Change(None, (sealed,), Row(job, Stage.REQUESTED, requester, worker, goal, parent, at, at, due))
 
 
@@ -76,8 +77,9 @@ def then(
     for number, line in enumerate(lines or ("went on",)):
         seq, time = last.seq + 1, at or last.at + timedelta(seconds=1)
         id = ids[number] if ids else f"a{seq}"
-        draft = Draft(last.job, seq, id, Progress(line=line), change.row.worker, time, last.stage, stage, 1, None, Proof("none", "AA=="))
-        last = seal(draft.close(), last.hash, written(draft.act))
+        act, proof = Progress(id=id, line=line), Proof("none", "AA==")
+        draft = Draft(last.job, seq, id, act, change.row.worker, time, last.stage, stage, 1, None, proof)
+        last = seal(draft.close(), last.hash, written(act))
         entries.append(last)
     row = evolve(change.row, stage=stage, updated_at=last.at, due=due)
     return Change(head(change, children, renewed_at), tuple(entries), row)

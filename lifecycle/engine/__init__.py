@@ -178,7 +178,7 @@ class Engine:
         after: str = "",
         limit: int = PAGE,
     ) -> Sequence[Row]:
-        """Jobs by what they are and whose they are, in order of id; the next page comes `after` the last id of this one."""
+        """Jobs by what they are and whose they are, oldest first; the next page comes `after` the last id of this one."""
         stages = {s for s in Stage if (state is None or s.state == State(state)) and (stage is None or s == Stage(stage))}
         if open is not None:
             stages &= OPEN if open else ENDED

@@ -6,6 +6,7 @@ for every case that it passes. Whether an act may become an entry is asked in `t
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Never
 
@@ -27,6 +28,7 @@ from lifecycle.law.job import (
     Termination,
     Wait,
     asked,
+    evidenced,
     pledged,
     revised,
     worked,
@@ -104,7 +106,10 @@ def _decide(draft: Draft, job: Job, entry: Entry, act: acts.Decide) -> None:
 
 
 def _counter(draft: Draft, job: Job, entry: Entry, act: acts.Counter) -> None:
-    draft.standing = Offer(entry.id, act.terms or Terms(), act.concern, act.binding, act.advertisement)
+    terms = act.terms or Terms()
+    if terms.requirements:
+        terms = replace(terms, requirements=evidenced(terms.requirements, job.brief.terms))
+    draft.standing = Offer(entry.id, terms, act.concern, act.binding, act.advertisement)
     draft.tally = evolve(job.tally, counters=job.tally.counters + (job.stage in BOUND))
 
 

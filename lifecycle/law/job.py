@@ -10,7 +10,7 @@ from typing import TypeAlias, TypeVar, cast
 from attrs import define, frozen
 
 from lifecycle.law import acts
-from lifecycle.law.capability import Advertisement
+from lifecycle.law.capability import Advertisement, Requirement
 from lifecycle.law.contract import Contract
 from lifecycle.law.log import Lineage
 from lifecycle.law.states import (
@@ -25,7 +25,7 @@ from lifecycle.law.states import (
     Status,
     Work,
 )
-from lifecycle.law.terms import Intervals, Need, Spent, Terms
+from lifecycle.law.terms import Intervals, Need, Requirements, Spent, Terms
 from lifecycle.law.tools import ProposedCall
 
 NOTHING = timedelta(0)
@@ -306,8 +306,19 @@ def pledged(asked: Terms, act: acts.Accept) -> Terms:
     return Terms(
         asked.conditions if act.conditions is None else act.conditions,
         asked.exclusions if act.exclusions is None else act.exclusions,
-        asked.requirements if act.requirements is None else act.requirements,
+        asked.requirements if act.requirements is None else evidenced(act.requirements, asked),
         asked.constraints,
         asked.budget,
         asked.complete_by,
+    )
+
+
+def evidenced(stated: Requirements, asked: Terms) -> Requirements:
+    """The invariants a worker states, each with the evidence that the requester has in hand for it, and no other."""
+    in_hand = {requirement.id: requirement for requirement in asked.requirements}
+    return tuple(
+        in_hand[one.id]
+        if one.id in in_hand and in_hand[one.id].asks == one.asks
+        else Requirement(one.id, one.invariant, one.value, one.upto, one.irreversible)
+        for one in stated
     )

@@ -91,7 +91,7 @@ DEMANDS: Mapping[ActName, tuple[Demand, ...]] = {
     "revise": (
         asking.acceptance_listed, asking.parents_terms_kept, bounds.few_revisions, bounds.few_conditions, bounds.few_entries,
     ),
-    "adopt": (asking.offer_is_binding, asking.grounded),
+    "adopt": (asking.grounded, asking.offer_is_binding),
     "insist": (),
     "accept": (
         working.spent_grows, asking.covers_request, asking.grounded, asking.checks_requesters, bounds.few_restated,
@@ -99,7 +99,7 @@ DEMANDS: Mapping[ActName, tuple[Demand, ...]] = {
     ),
     "decline": (working.spent_grows,),
     "counter": (
-        working.spent_grows, asking.terms_given, asking.counter_binding, asking.counter_keeps_parents, bounds.few_conditions,
+        working.spent_grows, asking.counter_keeps_parents, asking.terms_given, asking.counter_binding, bounds.few_conditions,
         bounds.few_counters, bounds.few_entries,
     ),
     "defer": (

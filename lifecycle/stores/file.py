@@ -162,7 +162,10 @@ class File:
         """The writing connection to a file that is ours, in WAL mode, of this build's layout."""
         connection = self._connect()
         try:
-            if self._layout_of(connection, upto=True) < len(self._layouts):
+            connection.execute("BEGIN")  # or the three answers may be of different moments, while another process makes the file
+            layout = self._layout_of(connection, upto=True)
+            connection.execute("COMMIT")
+            if layout < len(self._layouts):
                 self._patiently(connection, "PRAGMA journal_mode=WAL", time.monotonic() + self._timeout)
                 self._bring_up(connection)
             return self._set_to_write(connection)

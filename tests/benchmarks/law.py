@@ -183,7 +183,8 @@ def importing() -> tuple[float, float, list[str]]:
     program = "import time, sys; t = time.perf_counter(); import {}; print(time.perf_counter() - t, *sys.modules)"
     taken, loaded = [], ""
     for module in ("lifecycle", "pydantic, pydantic.dataclasses; pydantic.BaseModel, pydantic.TypeAdapter"):
-        runs = [subprocess.run([sys.executable, "-c", program.format(module)], capture_output=True, text=True, check=True) for _ in range(5)]
+        call = [sys.executable, "-c", program.format(module)]
+        runs = [subprocess.run(call, capture_output=True, text=True, check=True) for _ in range(5)]
         taken.append(min(float(run.stdout.split()[0]) for run in runs) * 1_000)
         loaded = loaded or runs[0].stdout
     wings = ("sqlite3", "transitions", "click", "rich", "hypothesis", "psycopg", "asyncio")

@@ -11,12 +11,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-from lifecycle.stores.sqlite import SqliteStore
-
 import lifecycle
 from lifecycle import Submission, acts
 from lifecycle.engine import Engine
 from lifecycle.law.log import Query
+from lifecycle.stores.sqlite import SqliteStore
 from tests.benchmarks.measure import Figure, race
 
 T = TypeVar("T")
@@ -96,7 +95,8 @@ def figures() -> Iterator[Figure]:
     """Every figure of SQLite."""
     files, rows = Files(), bodies()
     size = sum(len(body) for *_, body in rows) / len(rows)
-    yield race(f"SQLite, one act a commit ({size:.0f} bytes)", ours(files, 1), "raw sqlite3, one row a commit", raw(files, rows, 1), 0.6)
+    singly = f"SQLite, one act a commit ({size:.0f} bytes)"
+    yield race(singly, ours(files, 1), "raw sqlite3, one row a commit", raw(files, rows, 1), 0.6)
     yield race("SQLite, 100 acts a commit", ours(files, 100), "raw sqlite3, 100 rows a commit", raw(files, rows, 100), 0.35)
 
 
@@ -110,7 +110,7 @@ def filled(path: Path, jobs: int) -> None:
 
 
 def growth(sizes: tuple[int, ...]) -> Iterator[tuple[int, dict[str, float]]]:
-    """Milliseconds to open a store, read one of its jobs, list the due ones, list a page, make one act; against its number of jobs."""
+    """Milliseconds to open a store, read a job, list the due ones, list a page, make an act; against the number of jobs."""
     with tempfile.TemporaryDirectory() as folder:
         for size in sizes:
             path = Path(folder) / f"{size}.db"

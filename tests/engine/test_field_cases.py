@@ -15,7 +15,21 @@ from attrs import evolve
 
 import lifecycle
 from lifecycle import (
-    Conflict, Engine, Entry, Handle, Job, JobNotFound, Jobs, Limits, Reason, Refused, Stage, State, StoreError, UnknownLaw, acts,
+    Conflict,
+    Engine,
+    Entry,
+    Handle,
+    Job,
+    JobNotFound,
+    Jobs,
+    Limits,
+    Reason,
+    Refused,
+    Stage,
+    State,
+    StoreError,
+    UnknownLaw,
+    acts,
 )  # fmt: skip
 from lifecycle.engine import records
 from lifecycle.law.errors import StoreVersion
@@ -24,13 +38,34 @@ from lifecycle.law.guards.working import points_somewhere
 from lifecycle.law.log import Query, Row, chained, seal, unseal, written
 from lifecycle.law.states import ENDED, FINAL
 from lifecycle.law.table import LAW, TABLE, Rows, enact
-from lifecycle.law.terms import Condition, Exclusion, Intervals, Need, Terms
+from lifecycle.law.terms import Condition, Intervals, Need, Terms
 
 from .conftest import Place
 from .relay import Between, Failing, Relay
 from .stories import (
-    ASKED, CALL, DAY, HOUR, MINUTE, NOON, PARTIES, SECOND, STEPS, WAYS, Clock, Outcome, at, attempt, bodies, child, counted, ended,
-    lines, refused, request, serial, soon,
+    ASKED,
+    CALL,
+    DAY,
+    HOUR,
+    MINUTE,
+    NOON,
+    PARTIES,
+    SECOND,
+    STEPS,
+    WAYS,
+    Clock,
+    Outcome,
+    at,
+    attempt,
+    bodies,
+    child,
+    counted,
+    ended,
+    lines,
+    refused,
+    request,
+    serial,
+    soon,
 )  # fmt: skip
 
 Made = Callable[[Job], tuple[str, acts.Act]]

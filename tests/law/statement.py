@@ -873,6 +873,8 @@ def _accept(case: Case, act: acts.Accept) -> Iterator[Reason]:
 
 def _counter(case: Case, act: acts.Counter) -> Iterator[Reason]:
     at_work = taken(case.history)
+    if len(named(case.history, "veto")) > case.limits.vetoes:
+        yield Reason.TOO_MANY_VETOES
     if act.terms is None:
         yield Reason.NO_TERMS
     elif _drops_imposed(case.history, act.terms):

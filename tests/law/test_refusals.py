@@ -813,6 +813,12 @@ def test_a_reviewer_may_always_veto_and_the_worker_may_not_restate_for_ever() ->
     assert script.does("veto").refused("accept").reason is Reason.TOO_MANY_VETOES
 
 
+def test_a_worker_does_not_restate_for_ever_by_counters_either() -> None:
+    script = limited(at(Stage.UNDER_REVIEW).does("veto"), vetoes=0)
+    # disagrees: "a worker cannot restate for ever" (section 5); counter, adopt, veto go round without a bound
+    assert script.refused("counter").reason is Reason.TOO_MANY_VETOES
+
+
 def test_a_verifier_may_always_ask_for_rework_and_the_worker_may_not_deliver_for_ever() -> None:
     script = at(Stage.DELIVERED)
     for _ in range(LIMITS.reworks):

@@ -29,7 +29,7 @@ def judged_by_others(move: Move[acts.Request]) -> Fault | None:
 def acceptance_listed(move: Move[acts.Request | acts.Revise]) -> Fault | None:
     """A contract on which a verdict is asked lists what is accepted."""
     act = move.act
-    wants = act.verdict is not False if isinstance(act, acts.Request) else move.job is not None and move.job.brief.verdict
+    wants = act.verdict if isinstance(act, acts.Request) else move.job is not None and move.job.brief.verdict
     if act.contract is not None and wants and not act.contract.acceptance:
         return Fault(Reason.EMPTY_ACCEPTANCE, f"contract `{act.contract.id}` accepts nothing", "add a condition")
     return None
@@ -145,7 +145,9 @@ def counter_binding(move: Move[acts.Counter]) -> Fault | None:
 def counter_keeps_parents(move: Move[acts.Counter]) -> Fault | None:
     """Even a counter keeps what a parent job imposes."""
     act, job = move.act, move.job
-    assert job is not None and act.terms is not None
+    assert job is not None
+    if act.terms is None:
+        return None
     exclusions, requirements = imposed(job)
     missing = uncovered(act.terms.exclusions, exclusions) + unentailed(act.terms.requirements, requirements)
     if missing:
@@ -164,10 +166,10 @@ def until_in_range(move: Move[acts.Defer]) -> Fault | None:
     """A deferral promises its answer in the future, and not past the reply's deadline plus the limit."""
     act, job = move.act, move.job
     assert job is not None
-    latest = respond_by(job) + move.limits.deferral
-    if move.now < act.until <= latest:
+    now, latest = max(move.now, job.at), respond_by(job) + move.limits.deferral
+    if now < act.until <= latest:
         return None
-    detail = f"until {instant(act.until)} is not after {instant(move.now)} and by {instant(latest)}"
+    detail = f"until {instant(act.until)} is not after {instant(now)} and by {instant(latest)}"
     return Fault(Reason.UNTIL_OUT_OF_RANGE, detail, "promise an answer in between, or decline")
 
 

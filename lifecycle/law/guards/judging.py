@@ -7,11 +7,12 @@ from lifecycle.law.job import Job
 
 
 def rules_agree(move: Move[acts.Clear | acts.Veto]) -> Fault | None:
-    """A review holds the acceptance against the rules that the request named."""
+    """A review holds the acceptance against the rules that the request named, and says so."""
     act, job = move.act, move.job
     assert job is not None
-    if act.rules is not None and job.brief.rules is not None and act.rules != job.brief.rules:
-        return Fault(Reason.OTHER_RULES, f"judged by {act.rules}, asked for {job.brief.rules}", "judge by the rules asked for")
+    if job.brief.rules is not None and act.rules != job.brief.rules:
+        by = act.rules or "rules it does not name"
+        return Fault(Reason.OTHER_RULES, f"judged by {by}, asked for {job.brief.rules}", "judge by the rules asked for")
     return None
 
 
@@ -34,14 +35,13 @@ def authorities_named(move: Move[acts.Confirm | acts.Reject | acts.Rework]) -> F
     """Only an authority of the job skips a check or waives a condition."""
     act, job = move.act, move.job
     assert job is not None
-    claims = [(record.id, record.authority) for record in act.checks if record.status == "skipped"]
+    claims = [(record.id, record.authority, may_skip(job, record.id)) for record in act.checks if record.status == "skipped"]
     if isinstance(act, acts.Confirm):
-        claims += [(waiver.id, waiver.authority) for waiver in act.waivers]
-    for id, authority in claims:
-        if authority is None or authority not in authorities_for(job, id):
+        claims += [(waiver.id, waiver.authority, frozenset(job.parties.authorities)) for waiver in act.waivers]
+    for id, authority, entitled in claims:
+        if authority is None or authority not in entitled:
             who = f"`{authority}` has no authority over" if authority else "nobody authorised to skip"
-            may = ", ".join(sorted(authorities_for(job, id)))
-            return Fault(Reason.NO_AUTHORITY, f"{who} `{id}`", f"let an authority say so: {may}")
+            return Fault(Reason.NO_AUTHORITY, f"{who} `{id}`", f"let an authority say so: {', '.join(sorted(entitled))}")
     return None
 
 
@@ -90,8 +90,8 @@ def decided_by_records(job: Job) -> set[str]:
     return ids(job.terms.conditions) | required(job).keys()
 
 
-def authorities_for(job: Job, id: str) -> frozenset[str]:
-    """Who may skip or waive this: the job's authorities, and whoever the contract's evidence rule for it names."""
+def may_skip(job: Job, id: str) -> frozenset[str]:
+    """Who may skip this check: the job's authorities, and whoever the contract's evidence rule for it names."""
     rules = job.brief.contract.evidence if job.brief.contract else ()
     named = {party for rule in rules if rule.id == id for party in rule.skip}
     return frozenset(job.parties.authorities) | (named - {job.parties.worker})

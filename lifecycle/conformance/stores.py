@@ -1,0 +1,23 @@
+"""The suite that every store passes, memory and SQLite as much as yours.
+
+    import pytest
+    from lifecycle.conformance.stores import StoreSuite
+
+    class TestMine(StoreSuite):
+        @pytest.fixture(autouse=True)
+        def place(self, tmp_path):
+            self.path = tmp_path / "jobs"
+
+        def open(self, clock):
+            return MyStore(self.path, clock)
+
+Durability against a killed process, a full disk or a broken connection is a store's own, and so are the tests of it.
+"""
+
+from lifecycle.conformance.keeping import Keeping
+from lifecycle.conformance.listing import Listing
+from lifecycle.conformance.racing import Racing
+
+
+class StoreSuite(Keeping, Listing, Racing):
+    """Each guarantee of `lifecycle.law.log.Store`, as a test that pytest runs; give it `open`, and nothing else."""

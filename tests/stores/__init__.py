@@ -1,0 +1,1 @@
+"""Tests of the stores: the one suite for all, and what is a store's own."""
