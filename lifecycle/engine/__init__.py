@@ -18,7 +18,6 @@ from lifecycle.law import acts, door
 from lifecycle.law.audit import Finding, examine
 from lifecycle.law.decide import may, refuse
 from lifecycle.law.errors import Conflict, CorruptLog, JobNotFound, KeptRefusal, LifecycleError, Reason, Refusal, Refused
-from lifecycle.law.fold import replay
 from lifecycle.law.guards.move import Fault
 from lifecycle.law.job import Job
 from lifecycle.law.limits import LIMITS, Limits
@@ -106,15 +105,16 @@ class Engine:
                 if wrote:
                     self._announce()
                 now = max(now, known.head.renewed_at or now)
-                head = Head(known.head.seq, known.head.hash, known.head.children, now)
                 if fault := _not_renewable(known.job, by):
                     may_now = self._may(known, by)
                     raise Refused(Refusal(fault.reason, "renew", job, by, known.job.stage, may_now, fault.detail, fault.mend))
                 ended_at, _ = self._records.parent_ended(known.job)
-                self.store.mark(job, known.head, now, self._records.row(known.job, now, ended_at).due)
+                head = Head(known.head.seq, known.head.hash, known.head.children, now)
+                renewed = Known(known.job, head, known.ids)
+                self.store.mark(job, known.head, now, self._records.row(renewed, ended_at).due)
             except Conflict:
                 continue
-            self._records.remember(Known(known.job, head, known.ids))
+            self._records.remember(renewed)
             return
         raise restless(job)
 
@@ -139,7 +139,7 @@ class Engine:
 
     def reindex(self) -> None:
         """Make all that the store lists of its jobs anew from their logs. Renewals are lost: each lease is given one of grace."""
-        self.store.reindex(lambda entries: self._records.row(replay(entries), children=1))  # 1: the next sweep looks at each
+        self.store.reindex(self._records.listed)
 
     # ---- reads
 

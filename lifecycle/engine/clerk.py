@@ -66,6 +66,18 @@ class _Plan:
         return next((entry for entry in self.entries.get(job, ()) if entry.id == id), None)
 
 
+def _misnamed(one: Submission) -> Fault | None:
+    """Why a submission is malformed besides its act: what names it is no id, no act, or reserved."""
+    if type(one.act) is not acts.ACTS.get(one.act.act):
+        return Fault(Reason.UNKNOWN_ACT, f"there is no act `{door.shown(one.act.act)}`", "make one of the classes in `acts`")
+    for what, id in (("job id", one.job), ("party", one.by), ("act id", one.id)):
+        if id is not None and not ID.fullmatch(id):
+            return Fault(Reason.MALFORMED, f"{what} `{door.shown(id)}` is no id", "use 1 to 128 letters, digits, _ and -")
+    if one.by == "clock" and type(one.act) is acts.Request:
+        return Fault(Reason.MALFORMED, "`clock` is the engine itself", "give the requester another name")
+    return None
+
+
 class Clerk:
     """Commits acts to the jobs of one store."""
 
@@ -119,17 +131,8 @@ class Clerk:
 
     def _weighed(self, one: Submission) -> str:
         """The act as it will be written, if it may come in at all."""
-        fault: Fault | None = None
         content = written(one.act)
-        if type(one.act) is not acts.ACTS.get(one.act.act):
-            fault = Fault(Reason.UNKNOWN_ACT, f"there is no act `{door.shown(one.act.act)}`", "make one of the classes in `acts`")
-        for what, id in (("job id", one.job), ("party", one.by), ("act id", one.id or one.act.id or "-")):
-            if not ID.fullmatch(id):
-                fault = Fault(Reason.MALFORMED, f"{what} `{door.shown(id)}` is no id", "use 1 to 128 letters, digits, _ and -")
-        if isinstance(one.act, acts.Request) and one.by == "clock":
-            fault = Fault(Reason.MALFORMED, "`clock` is the engine itself", "give the requester another name")
-        fault = door.weigh(content, one.act, self.limits) or fault
-        if fault is not None:
+        if (fault := door.weigh(content, one.act, self.limits) or _misnamed(one)) is not None:
             self.turned_away[fault.reason] += 1
             raise Refused(Refusal(fault.reason, one.act.act, one.job, one.by, None, (), fault.detail, fault.mend))
         return content
@@ -139,7 +142,7 @@ class Clerk:
         known = plan.known.get(one.job)
         if known is None:
             known = plan.begun_on[one.job] = self.records.read(one.job, fresh=plan.fresh)
-        if isinstance(one.act, acts.Request):
+        if type(one.act) is acts.Request:
             return self._begin(plan, one, one.act, content) if known is None else self._again(plan, known, None, one, content)
         if known is None or one.by not in known.job.parties:
             raise JobNotFound(one.job)
@@ -198,7 +201,7 @@ class Clerk:
         sealed = seal(entry, head.hash if head else "", content)
         if name not in plan.entries:
             plan.heads[name], plan.entries[name] = head, []
-            if head is None and isinstance(entry.act, acts.Request) and entry.act.parent is not None:
+            if entry.lineage is not None and isinstance(entry.act, acts.Request) and entry.act.parent is not None:
                 plan.born.setdefault(entry.act.parent, []).append(name)
         plan.entries[name].append(sealed)
         moved = Head(sealed.seq, sealed.hash, head.children if head else 0, head.renewed_at if head else None)
@@ -229,7 +232,7 @@ class Clerk:
     def _world(self, plan: _Plan, known: Known, act: acts.Act) -> World:
         """What the law may know of the job's children; only a delivery asks."""
         name, children = known.job.id, plan.children(known)
-        if not children or not isinstance(act, acts.Deliver):
+        if not children or type(act) is not acts.Deliver:
             return ALONE
         stored = self.records.store.find(Query(stages=OPEN, parent=name, limit=self.limits.breadth))
         rows = [row.job for row in stored] + plan.born.get(name, [])
@@ -259,8 +262,7 @@ class Clerk:
         for name, entries in plan.entries.items():
             known = plan.known[name]
             ended_at = self._parent_ended(plan, known)
-            row = self.records.row(known.job, known.head.renewed_at, ended_at, plan.children(known))
-            changes.append(Change(plan.heads[name], entries, row))
+            changes.append(Change(plan.heads[name], entries, self.records.row(known, ended_at, plan.children(known))))
         if changes:
             self.records.store.append(changes, tuple(plan.reads.items()))
 
@@ -269,10 +271,13 @@ class Clerk:
         wrote: list[Entry] = []
         for name, entries in plan.entries.items():
             known = plan.known[name]
-            known.ids.update((entry.id, entry.seq) for entry in entries)
-            head = known.head
-            plan.known[name] = Known(known.job, Head(head.seq, head.hash, plan.children(known), head.renewed_at), known.ids)
-            self.records.remember(plan.known[name])
+            for entry in entries:
+                known.ids[entry.id] = entry.seq
+            if name in plan.born:
+                head = known.head
+                moved = Head(head.seq, head.hash, plan.children(known), head.renewed_at)
+                known = plan.known[name] = Known(known.job, moved, known.ids)
+            self.records.remember(known)
             wrote += entries
         for parent in plan.born.keys() - plan.entries.keys():
             self.records.forget(parent)

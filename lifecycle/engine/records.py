@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from attrs import frozen
+from attrs import field, frozen
 
 from lifecycle.law.acts import Lapse
 from lifecycle.law.deadlines import deadline, due
@@ -35,6 +35,12 @@ class Known:
     job: Job
     head: Head
     ids: dict[str, int]
+    falls: tuple[datetime, Cause] | None = field(init=False)
+    """When the job is due, as long as its parent has not ended; asked for several times an act, so found out once."""
+
+    @falls.default
+    def _(self) -> tuple[datetime, Cause] | None:
+        return deadline(self.job, self.head.renewed_at)
 
 
 class Records:
@@ -107,21 +113,28 @@ class Records:
     def due(self, known: Known, now: datetime, parent_ended_at: datetime | None) -> Lapse | None:
         """What is due. Where renewals were lost since the worker was last heard, the loss counts as one: the lease of grace."""
         now = moment(known.job, now, parent_ended_at)
+        if parent_ended_at is None and (known.falls is None or known.falls[0] > now):
+            return None
         act = due(known.job, now, known.head.renewed_at, parent_ended_at)
         if act is None or act.cause is not Cause.LEASE or known.head.renewed_at is not None:
             return act
         since = self.store.renewals_since()
         return due(known.job, now, since, parent_ended_at) if since > known.job.heard_at else act
 
-    def row(self, job: Job, renewed_at: datetime | None = None, parent_ended_at: datetime | None = None, children: int = 0) -> Row:
+    def row(self, known: Known, parent_ended_at: datetime | None = None, children: int = 0) -> Row:
         """How the job is listed. An ended job whose children must end with it stays due until they have."""
-        brief = job.brief
-        first = deadline(job, renewed_at, parent_ended_at)
+        job, brief = known.job, known.job.brief
+        first = known.falls if parent_ended_at is None else deadline(job, known.head.renewed_at, parent_ended_at)
         falls = job.at if children and _drags(job) else first[0] if first else None
         return Row(
             job.id, job.stage, brief.parties.requester, brief.parties.worker, brief.goal, brief.parent, brief.requested_at, job.at,
             falls,
         )  # fmt: skip
+
+    def listed(self, entries: Sequence[Entry]) -> Row:
+        """How a whole log's job is listed when all rows are made anew: due at once if it may have children to end with it."""
+        job = replay(entries)
+        return self.row(Known(job, Head(job.seq, entries[-1].hash), {}), children=1)
 
     def settle(self, known: Known, now: datetime) -> tuple[Known, list[Entry]]:
         """Lapse whatever is due on a job, each in a commit of its own, and then on its children if it ended.
@@ -137,13 +150,13 @@ class Records:
             at = moment(known.job, now, ended_at)
             entry = lapse(known.job, act, id=secrets.token_hex(12), now=at, law=self.law(known.job))
             sealed = seal(entry, known.head.hash, written(act))
-            job = learn(known.job, sealed)
             head = Head(sealed.seq, sealed.hash, known.head.children, known.head.renewed_at)
-            row = self.row(job, head.renewed_at, ended_at, head.children)
-            self.store.append([Change(known.head, [sealed], row)], [(parent.job.id, parent.head)] if parent else [])
+            moved = Known(learn(known.job, sealed), head, known.ids)
+            change = Change(known.head, [sealed], self.row(moved, ended_at, head.children))
+            self.store.append([change], [(parent.job.id, parent.head)] if parent else [])
             known.ids[sealed.id] = sealed.seq
             lapsed.append(sealed)
-            known = self.remember(Known(job, head, known.ids))
+            known = self.remember(moved)
             lapsed += self.end_children(known, now)
 
     def end_children(self, known: Known, now: datetime) -> list[Entry]:
@@ -170,10 +183,11 @@ class Records:
                 lapsed += entries
                 if not entries:
                     lapsed += self.end_children(known, now)
-                    row = self.row(known.job, known.head.renewed_at, self.parent_ended(known.job)[0])
-                    if row.due is not None and row.due <= now and known.head.renewed_at is None:
-                        row = self.row(known.job, self.store.renewals_since())  # the lease of grace, or it would stay due
-                    self.store.mark(job, known.head, known.head.renewed_at, row.due)
+                    falls = self.row(known, self.parent_ended(known.job)[0]).due
+                    if falls is not None and falls <= now and known.head.renewed_at is None:
+                        grace = deadline(known.job, self.store.renewals_since())  # or it would stay due until then
+                        falls = grace[0] if grace else None
+                    self.store.mark(job, known.head, known.head.renewed_at, falls)
                 return lapsed
             except Conflict:
                 continue

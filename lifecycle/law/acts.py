@@ -15,7 +15,7 @@ from lifecycle.law.contract import Contract
 from lifecycle.law.states import Cause, Work
 from lifecycle.law.terms import Budget, Conditions, Exclusions, Intervals, Need, Requirements, Spent, Terms
 from lifecycle.law.tools import Calls
-from lifecycle.law.values import CLOSED, Count, Digest, Id, Instant, Json, Line, Money, PartyId, Seconds, Text, Words, unique
+from lifecycle.law.values import CLOSED, Count, Digest, Exit, Id, Instant, Json, Line, Money, PartyId, Seconds, Text, Words, unique
 
 
 @dataclass(frozen=True, slots=True, config=CLOSED)
@@ -88,7 +88,7 @@ class CheckRecord:
     cwd: Text = ""
     environment: Id | None = None
     cases: tuple[Text, ...] = ()
-    exit: int | None = None
+    exit: Exit | None = None
     output: Text = ""
     output_digest: Digest | None = None
     started: Instant | None = None
@@ -104,6 +104,14 @@ class Waiver:
     why: Words
 
 
+def _with_terms(contract: Contract) -> Contract:
+    """The same contract; a ValueError if its terms cannot stand, as when a non-goal has the id of its write scope."""
+    unique(contract.terms.exclusions)
+    return contract
+
+
+Governing = Annotated[Contract, AfterValidator(_with_terms)]
+"""A contract that terms are taken from."""
 Records = Annotated[tuple[CheckRecord, ...], AfterValidator(unique)]
 
 
@@ -158,7 +166,7 @@ class Request(Act):
     verifier: PartyId | None = None
     approver: PartyId | None = None
     authorities: tuple[PartyId, ...] = ()
-    contract: Contract | None = None
+    contract: Governing | None = None
     conditions: Conditions = ()
     exclusions: Exclusions = ()
     requirements: Requirements = ()
@@ -187,7 +195,7 @@ class Revise(Answer):
 
     act: Literal["revise"] = "revise"
     goal: Words | None = None
-    contract: Contract | None = None
+    contract: Governing | None = None
     conditions: Conditions | None = None
     exclusions: Exclusions | None = None
     requirements: Requirements | None = None

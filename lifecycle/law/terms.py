@@ -15,6 +15,7 @@ from lifecycle.law.values import (
     CLOSED,
     Count,
     Digest,
+    Exit,
     Id,
     Instant,
     Interval,
@@ -41,7 +42,7 @@ class CommandCheck:
     cwd: Text = "."
     environment: Id | None = None
     timeout: Seconds = 600.0
-    exit: int = 0
+    exit: Exit = 0
     repeat: Annotated[int, Field(ge=1, le=10_000)] = 1
     cases: tuple[Line, ...] = ()
     min_cases: Count = 0

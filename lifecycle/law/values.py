@@ -118,6 +118,8 @@ Digest = Annotated[str, StringConstraints(pattern=_DIGEST, max_length=ID_CHARS +
 """`algorithm:hex`, as `sha256:9f86…`."""
 Count = Annotated[int, Field(ge=0, lt=JSON_INTEGER)]
 """A number of things, smaller than 2**53."""
+Exit = Annotated[int, Field(ge=-(2**31), lt=2**32)]
+"""What a program ended with: minus the signal that ended it, on Windows up to 2**32 - 1."""
 Money = Annotated[Decimal, Field(ge=0, max_digits=30, decimal_places=9)]
 """An amount in the job's own currency, exact."""
 Seconds = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]

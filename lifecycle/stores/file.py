@@ -73,10 +73,9 @@ class File:
         try:
             self._writer = self._opened()
         except BaseException as error:
+            meant = self._told(error) if isinstance(error, sqlite3.Error) else error
             self.close()
-            if isinstance(error, sqlite3.Error):
-                raise self._told(error) from error
-            raise
+            raise meant from (error if meant is not error else None)
 
     def write(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
         """What `work` returns, its changes committed and on the disk; none of them if it raises."""
@@ -276,7 +275,7 @@ class File:
             return self._busy()
         if self._closed:
             return self._shut()
-        if _code(error) == sqlite3.SQLITE_ERROR and (other := self._of_another_build()) is not None:
+        if self._writer is not None and _code(error) == sqlite3.SQLITE_ERROR and (other := self._of_another_build()) is not None:
             return other
         what, mend = _MEANINGS.get(_code(error), ("SQLite refused", "check the file"))
         name = getattr(error, "sqlite_errorname", "no code")

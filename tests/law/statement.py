@@ -359,8 +359,7 @@ def in_force(history: History) -> Terms:
     if not isinstance(act, acts.Accept):
         offer = before[-1].act
         assert isinstance(offer, acts.Counter)
-        assert offer.terms is not None
-        return offer.terms
+        return offered(asked(before), offer)
     return stated(asked(before), act)
 
 
@@ -369,11 +368,25 @@ def stated(terms: Terms, act: acts.Accept) -> Terms:
     return Terms(
         terms.conditions if act.conditions is None else act.conditions,
         terms.exclusions if act.exclusions is None else act.exclusions,
-        terms.requirements if act.requirements is None else act.requirements,
+        terms.requirements if act.requirements is None else evidenced(terms, act.requirements),
         terms.constraints,
         terms.budget,
         terms.complete_by,
     )
+
+
+def offered(terms: Terms, act: acts.Counter) -> Terms:
+    """The terms a counter offers, whole."""
+    offer = act.terms or Terms()
+    known = evidenced(terms, offer.requirements)
+    return Terms(offer.conditions, offer.exclusions, known, offer.constraints, offer.budget, offer.complete_by)
+
+
+def evidenced(terms: Terms, requirements: Iterable[Requirement]) -> tuple[Requirement, ...]:
+    """The invariants a worker states, with the evidence the requester has in hand: a worker's own word grounds nothing."""
+    in_hand = {_invariant(requirement): requirement for requirement in terms.requirements}
+    bare = [Requirement(one.id, one.invariant, one.value, one.upto, one.irreversible) for one in requirements]
+    return tuple(in_hand.get(_invariant(one), one) for one in bare)
 
 
 def contract(history: History) -> Contract | None:
@@ -844,25 +857,23 @@ def _revise(case: Case, act: acts.Revise) -> Iterator[Reason]:
 def _adopt(case: Case) -> Iterator[Reason]:
     offer = case.history[-1].act
     assert isinstance(offer, acts.Counter)
-    assert offer.terms is not None
     if not offer.binding:
         yield Reason.NOT_BINDING
-    if not all(grounded(requirement, stands_on(case.history)) for requirement in offer.terms.requirements):
+    terms = offered(asked(case.history), offer)
+    if not all(grounded(requirement, stands_on(case.history)) for requirement in terms.requirements):
         yield Reason.UNGROUNDED
 
 
 def _accept(case: Case, act: acts.Accept) -> Iterator[Reason]:
     wanted = asked(case.history)
     terms = stated(wanted, act)
-    evidence = {requirement.id: requirement for requirement in wanted.requirements}
     if (
         not set(wanted.conditions) <= set(terms.conditions)
         or drops_exclusion(terms.exclusions, wanted.exclusions)
         or drops_invariant(terms.requirements, wanted.requirements)
     ):
         yield Reason.WEAKER_TERMS
-    # The evidence is what the request has in hand: a worker's word for its own guard or probe grounds nothing.
-    if not all(grounded(evidence.get(r.id, r), act.advertisement) for r in terms.requirements):
+    if not all(grounded(requirement, act.advertisement) for requirement in terms.requirements):
         yield Reason.UNGROUNDED
     if any(typed(condition) and condition not in wanted.conditions for condition in terms.conditions):
         yield Reason.FOREIGN_CHECK
@@ -873,8 +884,6 @@ def _accept(case: Case, act: acts.Accept) -> Iterator[Reason]:
 
 def _counter(case: Case, act: acts.Counter) -> Iterator[Reason]:
     at_work = taken(case.history)
-    if len(named(case.history, "veto")) > case.limits.vetoes:
-        yield Reason.TOO_MANY_VETOES
     if act.terms is None:
         yield Reason.NO_TERMS
     elif _drops_imposed(case.history, act.terms):

