@@ -60,6 +60,8 @@ class Listing(StoreCase):
             Query(stages=frozenset({Stage.ERROR}), parent="a"): "",
             Query(stages=frozenset()): "",
             Query(stages=frozenset(), worker="cy"): "",
+            Query(stages=frozenset(), parent="a"): "",
+            Query(stages=frozenset(), due_by=NOON): "",
             Query(requester="nobody"): "",
             Query(requester="ann' OR '1'='1"): "",
         }

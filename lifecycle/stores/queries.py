@@ -50,7 +50,7 @@ def _arms(query: Query) -> tuple[str, list[list[Condition]]]:
         stages = query.stages
         halves = (0, 1) if stages is None else sorted({int(stage in OPEN) for stage in stages})
         name = "worker" if query.worker is not None else "requester"
-        return f" INDEXED BY jobs_by_{name}", [[("open = ?", [half])] for half in halves or (0,)]
-    if query.stages:
+        return f" INDEXED BY jobs_by_{name}", [[("open = ?", [half])] for half in halves]
+    if query.stages is not None:
         return " INDEXED BY jobs_by_stage", [[("stage = ?", [stage.value])] for stage in sorted(query.stages)]
     return "", [[]]

@@ -85,6 +85,9 @@ class SqliteStore:
     def find(self, query: Query) -> Sequence[Row]:
         """The rows that the query asks for, oldest job first, or by due time."""
 
+        if query.stages is not None and not query.stages:
+            return []
+
         def look(connection: sqlite3.Connection) -> list[_Stand]:
             last = connection.execute("SELECT first FROM jobs WHERE job = ?", (query.after,)).fetchone() if query.after else (0,)
             return connection.execute(*select(query, last[0])).fetchall() if last else []

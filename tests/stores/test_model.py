@@ -83,10 +83,8 @@ class Both(RuleBasedStateMachine):
             ids = data.draw(st.none() | st.lists(st.sampled_from("xyz"), min_size=1, max_size=2))
             lines = ["step"] * (len(ids) if ids else data.draw(st.integers(1, 3)))
             at = last.row.updated_at + timedelta(minutes=data.draw(st.integers(0, 9)))
-            more = then(last, *lines, ids=tuple(ids or ()), stage=data.draw(STAGES), due=data.draw(TIMES), at=at)
-            if ids is None:  # ids that the law would never give twice
-                more = then(last, *lines, ids=tuple(f"n{last.entries[-1].seq}-{n}" for n in range(len(lines))), stage=more.row.stage,
-                            due=more.row.due, at=at)  # fmt: skip
+            ids = ids or [f"n{last.entries[-1].seq}-{n}" for n in range(len(lines))]
+            more = then(last, *lines, ids=tuple(ids), stage=data.draw(STAGES), due=data.draw(TIMES), at=at)
             given = stands if data.draw(st.integers(0, 9)) else head(last, children=data.draw(st.integers(0, 1)))
             changes.append(Change(given, more.entries, evolve(more.row, goal=data.draw(st.sampled_from(["one goal", "another"])))))
         reads = [(job, stand) for job in data.draw(st.lists(NAMES, max_size=2)) if (stand := self.stand(job)) is not None]
@@ -149,4 +147,4 @@ class Both(RuleBasedStateMachine):
 
 
 TestBoth = Both.TestCase
-TestBoth.settings = settings(max_examples=25, stateful_step_count=25, deadline=None, database=None)
+TestBoth.settings = settings(max_examples=400, stateful_step_count=40, deadline=None, database=None)
