@@ -88,7 +88,7 @@ def test_the_examples_are_typed() -> None:
         "looked at `total 2024`: accepted.ready",
         "lapsed silence cancelled.stopped: expired / none, owed by coder",
         "lapsed years error: abandoned / none, owed by coder",
-        "silence requested, silence cancelled.stopped, years error",
+        "silence requested, years error, silence cancelled.stopped",
     ],
 )
 def test_the_orchestrator_says_what_happened(line: str) -> None:

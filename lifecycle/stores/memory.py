@@ -50,6 +50,7 @@ class MemoryStore:
                 heads.still(job, head, self._head(job))
             for change in changes:
                 heads.still(change.row.job, change.head, self._head(change.row.job))
+            for change in changes:
                 self._ids_free(change)
             for change in changes:
                 self._keep(change)

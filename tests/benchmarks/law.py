@@ -1,5 +1,6 @@
 """The law beside other state machines, on the same moves: request, accept, four progresses, deliver, confirm."""
 
+import os
 import subprocess
 import sys
 import tracemalloc
@@ -181,10 +182,11 @@ def memory(jobs: int = 2_000) -> float:
 def importing() -> tuple[float, float, list[str]]:
     """Milliseconds to import lifecycle, and pydantic alone; and which wing's dependency was loaded with it."""
     program = "import time, sys; t = time.perf_counter(); import {}; print(time.perf_counter() - t, *sys.modules)"
+    compiled = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     taken, loaded = [], ""
     for module in ("lifecycle", "pydantic, pydantic.dataclasses; pydantic.BaseModel, pydantic.TypeAdapter"):
         call = [sys.executable, "-c", program.format(module)]
-        runs = [subprocess.run(call, capture_output=True, text=True, check=True) for _ in range(5)]
+        runs = [subprocess.run(call, capture_output=True, text=True, check=True, env=compiled) for _ in range(6)]
         taken.append(min(float(run.stdout.split()[0]) for run in runs) * 1_000)
         loaded = loaded or runs[0].stdout
     wings = ("sqlite3", "transitions", "click", "rich", "hypothesis", "psycopg", "asyncio")

@@ -539,6 +539,8 @@ class Story:
         assert job.spent == law.spent(history)
         assert job.over_budget == law.over_budget(history)
         assert job.work == law.work(history)
+        for renewed_at in (None, self.now + 9 * DAY):  # with the lease out of the way, what else would be due
+            assert deadline(job, renewed_at) == law.deadline(history, renewed_at)
         owed = law.owed_by(history)
         assert (job.pause.owed_by, job.pause.since) == (owed, history[-1].at) if owed else job.pause is None
         said, end = job.termination, law.end(history)

@@ -244,12 +244,17 @@ def test_a_lapse_of_another_kind_keeps_no_renewal() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "fields"),
-    [("progress", {"points_at": (), "nothing_new": True}), ("block", {}), ("propose", {}), ("counter", {})],
+    ("name", "fields", "back"),
+    [
+        ("progress", {"points_at": (), "nothing_new": True}, ""),
+        ("block", {}, "resolve"),
+        ("propose", {}, "decide"),
+        ("counter", {}, "insist"),
+        ("counter", {}, "adopt"),
+    ],
 )
-def test_an_act_that_points_at_nothing_does_not_reset_stall(name: str, fields: Fields) -> None:
+def test_an_act_that_points_at_nothing_does_not_reset_stall(name: str, fields: Fields, back: str) -> None:
     script = at(Stage.WORKING, intervals=LONG).later(DAY).does(name, **fields)
-    back = {"block": "resolve", "propose": "decide", "counter": "insist"}.get(name)
     if back:
         script.does(back)
     assert deadline(script.job) == (NOON + 9 * DAY, Cause.STALL)

@@ -1,5 +1,6 @@
 """Whatever is done to both, SQLite tells what memory tells: the plain store is the model of the other."""
 
+import shutil
 import tempfile
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -45,24 +46,24 @@ class Both(RuleBasedStateMachine):
 
     @initialize()
     def make(self) -> None:
-        self.place = tempfile.TemporaryDirectory()
+        self.place = Path(tempfile.mkdtemp())
         self.clock = Clock()
         self.memory = MemoryStore(self.clock)
         self.sqlite = self.opened()
         self.logs: dict[str, Change] = {}
 
     def opened(self) -> SqliteStore:
-        return SqliteStore(Path(self.place.name) / "jobs.db", self.clock)
+        return SqliteStore(self.place / "jobs.db", self.clock)
 
     def teardown(self) -> None:
         if hasattr(self, "sqlite"):
             self.sqlite.close()
-            self.place.cleanup()
+            shutil.rmtree(self.place)
 
     def both(self, work: Callable[[Store], object]) -> object:
         """Do it to both; what came of it, which must be the same."""
         in_memory, in_sqlite = outcome(lambda: work(self.memory)), outcome(lambda: work(self.sqlite))
-        assert in_memory == in_sqlite
+        assert in_memory == in_sqlite, "what came of it is not the same"
         return in_memory
 
     def stand(self, job: str) -> Head | None:
@@ -147,4 +148,4 @@ class Both(RuleBasedStateMachine):
 
 
 TestBoth = Both.TestCase
-TestBoth.settings = settings(max_examples=400, stateful_step_count=40, deadline=None, database=None)
+TestBoth.settings = settings(max_examples=40, stateful_step_count=30, deadline=None, database=None, report_multiple_bugs=False)

@@ -53,6 +53,3 @@ def wait_ran_out(job: Job, act: acts.Act) -> bool:
     return not parent_ended(job, act) and not work_ran_out(job, act)
 
 
-def any_ran_out(job: Job, act: acts.Act) -> bool:
-    """Any deadline fell due."""
-    return True
