@@ -153,6 +153,11 @@ class WorkerAnswer(Answer):
     spent: Spent | None = None
 
 
+def _one_of(contract: Contract | None, conditions: Conditions | None) -> None:
+    if contract is not None and conditions:
+        raise ValueError("it carries a contract or conditions, not both; put the conditions into the contract")
+
+
 class Request(Act):
     """Ask a worker for a job. Reviewer, verifier, approver and authorities default to the requester.
 
@@ -183,8 +188,7 @@ class Request(Act):
 
     @model_validator(mode="after")
     def _contract_or_conditions(self) -> "Request":
-        if self.contract is not None and self.conditions:
-            raise ValueError("a request carries a contract or conditions, not both; put the conditions into the contract")
+        _one_of(self.contract, self.conditions)
         if self.contract is not None:
             unique(self.contract.terms.exclusions + self.exclusions)
         return self
@@ -203,6 +207,11 @@ class Revise(Answer):
     budget: Budget | None = None
     complete_by: Instant | None = None
     intervals: Intervals | None = None
+
+    @model_validator(mode="after")
+    def _contract_or_conditions(self) -> "Revise":
+        _one_of(self.contract, self.conditions)
+        return self
 
 
 class Adopt(Answer):

@@ -93,7 +93,7 @@ def _in_utc(time: datetime) -> datetime:
 
 _ID, _DIGEST = r"^[A-Za-z0-9_-]+$", r"^[a-z0-9]+:[0-9a-f]+$"
 _TEXT, _WORDS = r"^[^\x00]*$", r"^[^\x00]*[^\x00\s][^\x00]*$"
-_LINE = r"^[^\x00\r\n]*[^\x00\s][^\x00\r\n]*$"
+_LINE = r"^[^\x00\n\v\f\r\x85\u2028\u2029]*[^\x00\s][^\x00\n\v\f\r\x85\u2028\u2029]*$"
 
 PATTERNS = {
     _ID: f"an id is 1 to {ID_CHARS} letters, digits, _ and -",
