@@ -95,22 +95,16 @@ class Arrow:
 
 @frozen
 class Leg:
-    """All steps that one job took from one state to another, or within one."""
+    """All steps that one job took from one state to another."""
 
-    origin: str | None
-    to: str
+    origin: State | None
+    to: State
     steps: tuple[Entry, ...]
 
     @property
     def colour(self) -> str:
         """The colour of whoever acted first."""
         return CLASSES[role(self.steps[0])]
-
-    @property
-    def told(self) -> list[str]:
-        """One line for each step; of many, the first and the last."""
-        told = [said(step) for step in self.steps]
-        return told if len(told) <= STEPS_SHOWN else [told[0], f"and {len(told) - 2} more", told[-1]]
 
 
 def party(role: Role) -> str:
@@ -180,6 +174,17 @@ def words(text: str, most: int = GOAL_CHARS) -> str:
     return shown(text, most)
 
 
+def broken(text: str, wide: int) -> list[str]:
+    """A text in lines of no more than so many characters, but for words that are longer."""
+    lines = [""]
+    for word in text.split(" "):
+        if lines[-1] and len(lines[-1]) + len(word) >= wide:
+            lines.append(word)
+        else:
+            lines[-1] = f"{lines[-1]} {word}".strip()
+    return lines
+
+
 def role(entry: Entry) -> Role:
     """In which part the party of an entry acted, by the law the entry was made under."""
     return LAWS[entry.law].ways[entry.origin][entry.act.act].by
@@ -191,17 +196,31 @@ def when(entry: Entry) -> str:
 
 
 def said(entry: Entry) -> str:
-    """A step as labels tell it: its place in the log, the act, whose it was, when."""
-    by = words(entry.by, PARTY_CHARS)
-    return f"{entry.seq}. {entry.act.act} ({by}, {party(role(entry))}) {when(entry)}"
+    """A step as labels tell it: its place in the log, the act, whose it was, as what."""
+    return f"{entry.seq}. {entry.act.act} ({words(entry.by, PARTY_CHARS)}, {party(role(entry))})"
 
 
-def legs(entries: Sequence[Entry]) -> list[Leg]:
-    """The path of a job between the nine states, one leg per pair, in the order in which they were first taken."""
-    found: dict[tuple[str | None, str], list[Entry]] = {}
+def told(steps: Sequence[Entry]) -> list[str]:
+    """Steps as lines: what was done, and when; of many, the first and the last."""
+    if len(steps) > STEPS_SHOWN:
+        return [*told(steps[:1]), f"and {len(steps) - 2} more", *told(steps[-1:])]
+    return [line for step in steps for line in (said(step), when(step))]
+
+
+def path(entries: Sequence[Entry]) -> tuple[list[Leg], dict[State, list[Entry]]]:
+    """The path of a job: its legs between states, in the order first taken, and the steps it took within each state."""
+    found: dict[tuple[State | None, State], list[Entry]] = {}
+    within: dict[State, list[Entry]] = {}
     for entry in entries:
-        found.setdefault((entry.origin.state if entry.origin else None, entry.stage.state), []).append(entry)
-    return [Leg(origin, to, tuple(steps)) for (origin, to), steps in found.items()]
+        origin, to = entry.origin.state if entry.origin else None, entry.stage.state
+        (within.setdefault(to, []) if origin is to else found.setdefault((origin, to), [])).append(entry)
+    return [Leg(origin, to, tuple(steps)) for (origin, to), steps in found.items()], within
+
+
+def untaken(law: Law, taken: Iterable[Leg]) -> list[tuple[str, str]]:
+    """The ways between states that a job has not gone."""
+    gone = {(leg.origin, leg.to) for leg in taken}
+    return [(arrow.origin, arrow.to) for arrow in between_states(law) if arrow.origin and (arrow.origin, arrow.to) not in gone]
 
 
 def lifelines(entries: Sequence[Entry]) -> list[tuple[str, str]]:

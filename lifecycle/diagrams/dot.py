@@ -10,19 +10,23 @@ from html import escape
 from lifecycle.diagrams import arrows
 from lifecycle.diagrams.arrows import COLOURS, FAINT, INK, PAPER
 from lifecycle.law.log import Entry, Row
-from lifecycle.law.states import FINAL, Role, Stage, State
+from lifecycle.law.states import FINAL, Role, State
 from lifecycle.law.table import LAW, Law
 
 START, WIDE = "start", 30
 _LEGEND = (Role.REQUESTER, Role.WORKER, Role.REVIEWER, Role.NEEDED, Role.CLOCK)
-_LANE, _STEP = 230, 62
+_LANE, _STEP = 3.2, 0.85
+"""Inches between two lifelines, and between two messages."""
 
 
 def machine(law: Law) -> str:
     """Every edge: the nine states as the frame, their stages inside, one arrow per pair of stages."""
     lines = _opening("machine", "nodesep=0.35 ranksep=0.7")
     for state in State:
-        boxes = [_box(stage, stage.value.rpartition(".")[2], arrows.waits(stage), arrows.turn(stage)) for stage in arrows.stages_of(state)]
+        boxes = [
+            _box(stage, stage.value.rpartition(".")[2], arrows.waits(stage), arrows.turn(stage))
+            for stage in arrows.stages_of(state)
+        ]
         if not arrows.nested(state):
             lines += boxes
             continue
@@ -30,7 +34,7 @@ def machine(law: Law) -> str:
         lines += [f'  subgraph "cluster_{state}" {{', f"    graph [{look}]", *(f"  {box}" for box in boxes), "  }"]
     lines += [_ball(START)]
     for arrow in arrows.between_stages(law):
-        told = [(arrows.CLASSES[row.by], line) for row in arrow.rows for line in _broken(arrows.label(row))]
+        told = [(arrows.CLASSES[row.by], line) for row in arrow.rows for line in arrows.broken(arrows.label(row), WIDE)]
         why = "; ".join(f"{row.act}: {row.why}" for row in arrow.rows if row.why)
         lines.append(_edge(arrow, told, why))
     return "\n".join([*lines, "}"]) + "\n"
@@ -49,28 +53,27 @@ def overview(law: Law) -> str:
 
 def job(entries: Sequence[Entry]) -> str:
     """One job's path through the nine states: thick where it went, with steps, parties and times; dotted where it might have."""
-    legs, now, born = arrows.legs(entries), entries[-1].stage, entries[0]
-    been, taken = {leg.to for leg in legs}, {(leg.origin, leg.to) for leg in legs}
+    (legs, within), now, born = arrows.path(entries), entries[-1].stage, entries[0]
+    been = {leg.to for leg in legs}
     goal = arrows.words(str(getattr(born.act, "goal", "")))
     title = f"<b>{escape(arrows.words(born.job, arrows.PARTY_CHARS))}</b>: {escape(goal)}"
     lines = _opening("job", "nodesep=0.4 ranksep=0.6", title)
     for state, (colour, _) in arrows.HINTS.items():
         here = state is now.state
-        told = f"{'ended' if now in FINAL else 'now'}: {now}" if here else ""
-        lines.append(_box(state, state, told, colour if state in been else "", 3.0 if here else 1.2))
+        told = arrows.told(within.get(state, ())) + ([f"{'ended' if now in FINAL else 'now'}: {now}"] if here else [])
+        lines.append(_box(state, state, "\n".join(told), colour if state in been else "", 3.0 if here else 1.2))
     lines.append(_ball(START))
     for leg in legs:
-        told_lines = [(leg.colour, line) for line in leg.told]
+        label = _label((leg.colour, line) for line in arrows.told(leg.steps))
         look = f'color="{COLOURS[leg.colour].ink}" penwidth=2.6'
-        lines.append(f'  "{leg.origin or START}" -> "{leg.to}" [{look} label={_label(told_lines)}]')
-    for arrow in arrows.between_states(LAW):
-        if arrow.origin and (arrow.origin, arrow.to) not in taken:
-            lines.append(f'  "{arrow.origin}" -> "{arrow.to}" [color="{FAINT}" style=dotted arrowsize=0.6]')
+        lines.append(f'  "{leg.origin or START}" -> "{leg.to}" [{look} label={label}]')
+    faint = f'color="{FAINT}" style=dotted arrowsize=0.6'
+    lines += [f'  "{origin}" -> "{to}" [{faint}]' for origin, to in arrows.untaken(LAW, legs)]
     return "\n".join([*lines, "}"]) + "\n"
 
 
 def sequence(entries: Sequence[Entry]) -> str:
-    """Who said what to whom, and when: lifelines and arrows, every point pinned (`dot -Kneato -n`, as the text itself asks)."""
+    """Who said what to whom, and when: lifelines and arrows, every point pinned."""
     who = arrows.lifelines(entries)
     column = {name: n * _LANE for n, (name, _) in enumerate(who)}
     bottom = -_STEP * (len(entries) + 1)
@@ -78,20 +81,20 @@ def sequence(entries: Sequence[Entry]) -> str:
     for n, (name, part) in enumerate(who):
         told = f"<b>{escape(arrows.words(name, arrows.PARTY_CHARS))}</b><br/>{part}"
         tint = COLOURS[_coloured(f"({part})")]
-        lines.append(f'  "p{n}" [pos="{column[name]},0!" label=<{told}> color="{tint.ink}" fillcolor="{tint.tint}"]')
-        lines.append(f'  "p{n}.end" [pos="{column[name]},{bottom}!" shape=point width=0.01 color="{FAINT}"]')
+        lines.append(f'  "p{n}" [pos="{column[name]:g},0!" label=<{told}> color="{tint.ink}" fillcolor="{tint.tint}"]')
+        lines.append(f'  "p{n}.end" [pos="{column[name]:g},{bottom:g}!" shape=point width=0.01 color="{FAINT}"]')
         lines.append(f'  "p{n}" -> "p{n}.end" [arrowhead=none style=dashed color="{FAINT}"]')
     for n, entry in enumerate(entries, 1):
         y, left = -_STEP * n, column[entry.by]
         right = column.get(arrows.hears(entry, entries), 0)
         ink = COLOURS[arrows.CLASSES[arrows.role(entry)]].ink
-        right = right if right != left else left + _LANE // 3
+        right = right if right != left else left + _LANE / 3
         told = f'<font color="{ink}"><b>{entry.seq}. {entry.act.act}</b></font><br/>to {entry.stage}<br/>{arrows.when(entry)}'
         for end, x in (("from", left), ("to", right)):
-            lines.append(f'  "s{n}.{end}" [pos="{x},{y}!" shape=point width=0.04 color="{ink}"]')
+            lines.append(f'  "s{n}.{end}" [pos="{x:g},{y:g}!" shape=point width=0.04 color="{ink}"]')
         lines.append(f'  "s{n}.from" -> "s{n}.to" [color="{ink}" penwidth=1.6]')
         look = f'shape=plaintext style=filled fillcolor="{PAPER}" margin="0.02,0" fontsize=10'
-        lines.append(f'  "s{n}" [pos="{(left + right) / 2:g},{y + 3}!" {look} label=<{told}>]')
+        lines.append(f'  "s{n}" [pos="{(left + right) / 2:g},{y:g}!" {look} label=<{told}>]')
     return "\n".join([*lines, "}"]) + "\n"
 
 
@@ -100,11 +103,12 @@ def tree(rows: Sequence[Row]) -> str:
     ids = {row.job: f"j{n}" for n, row in enumerate(rows)}
     lines = _opening("tree", "nodesep=0.35 ranksep=0.5")
     for row in rows:
-        goal = "<br/>".join(escape(line) for line in _broken(arrows.words(row.goal)))
-        parts = (escape(arrows.words(row.job, arrows.PARTY_CHARS)), goal, row.stage, escape(arrows.words(row.worker, arrows.PARTY_CHARS)))
-        told = "<b>{}</b><br/>{}<br/><i>{}</i><br/>worker: {}".format(*parts)
+        goal = "<br/>".join(escape(line) for line in arrows.broken(arrows.words(row.goal), WIDE))
+        name, worker = (escape(arrows.words(text, arrows.PARTY_CHARS)) for text in (row.job, row.worker))
+        told = f"<b>{name}</b><br/>{goal}<br/><i>{row.stage}</i><br/>worker: {worker}"
         colour = COLOURS[arrows.turn(row.stage)]
-        lines.append(f'  "{ids[row.job]}" [label=<{told}> color="{colour.ink}" fillcolor="{colour.tint}"{_rim(row.stage in FINAL)}]')
+        look = f'color="{colour.ink}" fillcolor="{colour.tint}"{_rim(row.stage in FINAL)}'
+        lines.append(f'  "{ids[row.job]}" [label=<{told}> {look}]')
     lines += [f'  "{ids[row.parent]}" -> "{ids[row.job]}" [color="{INK}"]' for row in rows if row.parent in ids]
     return "\n".join([*lines, "}"]) + "\n"
 
@@ -114,7 +118,8 @@ def _opening(name: str, look: str, title: str = "") -> list[str]:
     head = f"{title}<br/>" if title else ""
     return [
         f'digraph "{name}" {{',
-        f'  graph [rankdir=TB bgcolor="{PAPER}" pad=0.3 fontname="Helvetica" fontsize=12 labelloc=t {look} label=<{head}{legend}>]',
+        f'  graph [rankdir=TB bgcolor="{PAPER}" pad=0.3 fontname="Helvetica" fontsize=12 labelloc=t {look}',
+        f"    label=<{head}who acts, and whose turn it is:   {legend}>]",
         f'  node [shape=box style="rounded,filled" fontname="Helvetica" fontsize=12 fontcolor="{INK}" penwidth=1.2]',
         f'  edge [fontname="Helvetica" fontsize=10 fontcolor="{INK}" arrowsize=0.8 penwidth=1.2]',
     ]
@@ -126,7 +131,7 @@ def _legend(role: Role) -> str:
 
 def _box(id: str, name: str, told: str, colour: str, pen: float = 1.2) -> str:
     """A place. A final one has a double rim; one without a colour was not visited."""
-    label = f"<b>{name}</b>" + (f'<br/><font point-size="10">{escape(told)}</font>' if told else "")
+    label = f"<b>{name}</b>" + (f'<br/><font point-size="10">{escape(told).replace(chr(10), "<br/>")}</font>' if told else "")
     final = id in FINAL or id in arrows.ends()
     if not colour:
         return f'  "{id}" [label=<{label}> style="rounded,dashed" color="{FAINT}" fontcolor="{COLOURS["over"].ink}"]'
@@ -157,13 +162,3 @@ def _label(told: Iterable[tuple[str, str]]) -> str:
 def _coloured(line: str) -> str:
     """The colour of the party that a label names in brackets."""
     return next((arrows.CLASSES[role] for role in Role if f"({arrows.party(role)})" in line), "asked")
-
-
-def _broken(text: str) -> list[str]:
-    lines = [""]
-    for word in text.split(" "):
-        if lines[-1] and len(lines[-1]) + len(word) >= WIDE:
-            lines.append(word)
-        else:
-            lines[-1] = f"{lines[-1]} {word}".strip()
-    return lines

@@ -42,8 +42,7 @@ def job(entries: Sequence[Entry]) -> str:
 def tree(rows: Sequence[Row]) -> str:
     """Who delegated what to whom: a line per job, its parent named."""
     told = (
-        [_text(arrows.words(text, most)) for text, most in ((row.job, 24), (row.parent or "", 24), (row.goal, 60), (row.worker, 24))]
-        + [f"`{row.stage}`"]
+        [*(_text(arrows.words(text)) for text in (row.job, row.parent or "", row.goal, row.worker)), f"`{row.stage}`"]
         for row in rows
     )
     return _table(("job", "parent", "goal", "worker", "stage"), told)

@@ -3,15 +3,15 @@
 Every character of a text from outside that Creole or the preprocessor could take for its own is a code point (`<U+0023>`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from lifecycle.diagrams import arrows
-from lifecycle.diagrams.arrows import COLOURS, FAINT, INK
+from lifecycle.diagrams.arrows import COLOURS, FAINT, INK, PAPER
 from lifecycle.law.log import Entry
 from lifecycle.law.states import FINAL, Stage, State
 from lifecycle.law.table import LAW, Law
 
-_START = "[*]"
+_START, WIDE = "[*]", 30
 
 
 def machine(law: Law) -> str:
@@ -21,8 +21,8 @@ def machine(law: Law) -> str:
         boxes = [_stage(stage) for stage in arrows.stages_of(state)]
         lines += [f"state {state} {{", *(f"  {box}" for box in boxes), "}"] if arrows.nested(state) else boxes
     for arrow in arrows.between_stages(law):
-        told = "\\n".join(arrows.label(row) for row in arrow.rows)
-        lines.append(f"{_id(arrow.origin)} -[{COLOURS[arrow.colour].ink}]-> {_id(arrow.to)} : {told}")
+        told = [line for row in arrow.rows for line in arrows.broken(arrows.label(row), WIDE)]
+        lines.append(_arrow(arrow.origin, arrow.to, COLOURS[arrow.colour].ink, told))
     lines += [f"{_id(stage)} --> [*]" for stage in Stage if stage in FINAL]
     return "\n".join([*lines, "@enduml"]) + "\n"
 
@@ -32,26 +32,23 @@ def overview(law: Law) -> str:
     lines = _opening()
     lines += [_state(state, state.value, hint, colour) for state, (colour, hint) in arrows.HINTS.items()]
     for arrow in arrows.between_states(law):
-        told = "\\n".join(arrows.by_party(arrow.rows))
-        lines.append(f"{_id(arrow.origin)} -[{COLOURS[arrow.colour].ink}]-> {arrow.to} : {told}")
+        lines.append(_arrow(arrow.origin, arrow.to, COLOURS[arrow.colour].ink, arrows.by_party(arrow.rows)))
     lines += [f"{state} --> [*]" for state in arrows.ends()]
     return "\n".join([*lines, "@enduml"]) + "\n"
 
 
 def job(entries: Sequence[Entry]) -> str:
     """One job's path through the nine states: thick where it went, with steps, parties and times; dotted where it might have."""
-    legs, now = arrows.legs(entries), entries[-1].stage
-    been, taken = {leg.to for leg in legs}, {(leg.origin, leg.to) for leg in legs}
+    (legs, within), now = arrows.path(entries), entries[-1].stage
+    been = {leg.to for leg in legs}
     lines = _opening()
     for state, (colour, _) in arrows.HINTS.items():
-        told = f"{'ended' if now in FINAL else 'now'}: {now}" if state is now.state else ""
-        lines.append(_state(state, state.value, told, colour if state in been else "over"))
+        told = [_text(line) for line in arrows.told(within.get(state, ()))]
+        told += [f"{'ended' if now in FINAL else 'now'}: {now}"] if state is now.state else []
+        lines.append(_state(state, state.value, "\\n".join(told), colour if state in been else ""))
     for leg in legs:
-        told = "\\n".join(_text(line) for line in leg.told)
-        lines.append(f"{_id(leg.origin)} -[{COLOURS[leg.colour].ink},thickness=3]-> {leg.to} : {told}")
-    for arrow in arrows.between_states(LAW):
-        if arrow.origin and (arrow.origin, arrow.to) not in taken:
-            lines.append(f"{arrow.origin} -[{FAINT},dotted]-> {arrow.to}")
+        lines.append(_arrow(leg.origin, leg.to, f"{COLOURS[leg.colour].ink},thickness=3", map(_text, arrows.told(leg.steps))))
+    lines += [_arrow(origin, to, f"{FAINT},dotted", ()) for origin, to in arrows.untaken(LAW, legs)]
     return "\n".join([*lines, "@enduml"]) + "\n"
 
 
@@ -80,13 +77,18 @@ def _id(place: str | None) -> str:
     return _START if place is None else place.replace(".", "__")
 
 
+def _arrow(origin: str | None, to: str, look: str, told: Iterable[str]) -> str:
+    words = "\\n".join(told)
+    return f"{_id(origin)} -[{look}]-> {_id(to)}" + (f" : {words}" if words else "")
+
+
 def _stage(stage: Stage) -> str:
     return _state(_id(stage), stage.value.rpartition(".")[2], arrows.waits(stage), arrows.turn(stage))
 
 
 def _state(id: str, name: str, told: str, colour: str) -> str:
-    look = COLOURS[colour]
-    return f'state "**{name}**' + (f"\\n{told}" if told else "") + f'" as {id} {look.tint};line:{look.ink.removeprefix("#")}'
+    ink, tint = (COLOURS[colour].ink, COLOURS[colour].tint) if colour else (FAINT, PAPER)
+    return f'state "**{name}**' + (f"\\n{told}" if told else "") + f'" as {id} {tint};line:{ink.removeprefix("#")}'
 
 
 def _text(text: str) -> str:

@@ -7,7 +7,6 @@ not, the `dot` of an installed Graphviz draws. The text goes in by stdin, with n
 import shutil
 import subprocess
 import sysconfig
-from typing import Literal
 
 from lifecycle.law.errors import LifecycleError
 
@@ -21,14 +20,15 @@ class NotDrawn(LifecycleError):
     """A picture could not be made; the text it would be made of always can."""
 
 
-def render(text: str, form: Literal["svg", "png"]) -> bytes:
+def render(text: str, form: str) -> bytes:
     """The picture of a DOT text; NotDrawn if no program is there to draw it, or if it fails."""
     program = drawer()
     if program is None:
         raise NotDrawn("nothing here draws SVG or PNG; to mend it, `pip install graphviz-pure`, or install Graphviz (`dot`)")
     resolution = ["-Gdpi=144"] if form == "png" else []
     try:
-        run = subprocess.run([program, f"-T{form}", *resolution], input=text.encode(), capture_output=True, timeout=SECONDS, check=False)
+        asked = [program, f"-T{form}", *resolution]
+        run = subprocess.run(asked, input=text.encode(), capture_output=True, timeout=SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise NotDrawn(f"`{program}` did not draw: {error}") from error
     if run.returncode != 0:

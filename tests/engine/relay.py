@@ -95,11 +95,11 @@ class Between(Relay):
 
 
 class Failing(Relay):
-    """A store that fails: at what is told, as often as is told, before it does it or after."""
+    """A store that fails at what is told, as often as is told: before it does it or after, and not the first `spares` times."""
 
-    def __init__(self, inner: Store, what: str, times: int = 1, *, after: bool = False) -> None:
+    def __init__(self, inner: Store, what: str, times: int = 1, *, after: bool = False, spares: int = 0) -> None:
         super().__init__(inner)
-        self.what, self.times, self.after = what, times, after
+        self.what, self.times, self.after, self.spares = what, times, after, spares
 
     def asked(self, what: str) -> None:
         self._fail(what, False)
@@ -109,8 +109,21 @@ class Failing(Relay):
 
     def _fail(self, what: str, after: bool) -> None:
         if what == self.what and after is self.after and self.times > 0:
-            self.times -= 1
-            raise StoreError("the store is down; to mend it, wait")
+            self.spares -= 1
+            if self.spares < 0:
+                self.times -= 1
+                raise StoreError("the store is down; to mend it, wait")
+
+
+class Watched(Relay):
+    """A store that tells what was asked of it."""
+
+    def __init__(self, inner: Store) -> None:
+        super().__init__(inner)
+        self.told: list[str] = []
+
+    def asked(self, what: str) -> None:
+        self.told.append(what)
 
 
 class Deadly(Relay):

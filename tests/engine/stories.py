@@ -5,7 +5,7 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import permutations
 from pathlib import Path
@@ -159,20 +159,39 @@ def attempt(jobs: Jobs, job: str, by: str, act: acts.Act) -> Outcome:
 
 
 def child(code: str, *args: object) -> "subprocess.Popen[str]":
-    """A Python process that runs this code; `sys`, `lifecycle` and `NOON` are there."""
-    header = "import os, signal, sys\nimport lifecycle\nfrom tests.engine.relay import *\nfrom tests.engine.stories import *\n"
+    """A Python process that runs this code; `sys`, `lifecycle` and what is told here and in `relay` are there."""
+    header = (
+        "import os, signal, sys\nimport lifecycle\nfrom lifecycle.law.decide import may\n"
+        "from lifecycle.law.snapshot import dump, load\nfrom tests.engine.relay import *\nfrom tests.engine.stories import *\n"
+    )
     paths = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     return subprocess.Popen(
         [sys.executable, "-c", header + textwrap.dedent(code), *map(str, args)],
-        env={**os.environ, "PYTHONPATH": paths}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "PYTHONPATH": paths}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
 
 
-def ended(process: "subprocess.Popen[str]", code: int = 0) -> str:
-    """What a process printed, once it has ended with this code."""
-    out, err = process.communicate(timeout=60)
+def ended(process: "subprocess.Popen[str]", code: int = 0, says: str = "") -> str:
+    """What a process printed, once it has heard what we say and has ended with this code."""
+    out, err = process.communicate(says, timeout=60)
     assert process.returncode == code, err
     return out
+
+
+def forked(work: Callable[[object], object], each: Iterable[object]) -> list[int]:
+    """The statuses of processes that do this work at once, one for each; called where no thread runs, as in a `child`."""
+    runs = []
+    for one in each:
+        run = os.fork()
+        if run == 0:
+            status = 1
+            try:
+                work(one)
+                status = 0
+            finally:
+                os._exit(status)
+        runs.append(run)
+    return [os.waitpid(run, 0)[1] for run in runs]
 
 
 def soon(ask: Callable[[], object], within: float = 20.0) -> None:

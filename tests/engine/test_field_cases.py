@@ -9,6 +9,7 @@ import sqlite3
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, tzinfo
+from functools import wraps
 
 import pytest
 from attrs import evolve
@@ -35,9 +36,11 @@ from lifecycle.engine import records
 from lifecycle.law.errors import StoreVersion
 from lifecycle.law.fold import replay
 from lifecycle.law.guards.working import points_somewhere
+from lifecycle.law.guards.move import Fault, Move
 from lifecycle.law.log import Query, Row, chained, seal, unseal, written
+from lifecycle.law.snapshot import dump
 from lifecycle.law.states import ENDED, FINAL
-from lifecycle.law.table import LAW, TABLE, Rows, enact
+from lifecycle.law.table import LAW, TABLE, Rows, Way, enact
 from lifecycle.law.terms import Condition, Intervals, Need, Terms
 
 from .conftest import Place
@@ -351,7 +354,7 @@ def test_case_19_a_requester_finds_its_own_open_jobs(jobs: Jobs) -> None:
     for stage in WAYS:
         at(jobs, stage, f"ann-{stage.name}")
         request(jobs, f"bob-{stage.name}", requester="bob")
-    wanted = sorted(f"ann-{stage.name}" for stage in set(Stage) - ENDED)
+    wanted = [f"ann-{stage.name}" for stage in WAYS if stage not in ENDED]
     assert [row.job for row in jobs.find(requester="ann", open=True)] == wanted
     paged, after = [], ""
     while page := jobs.find(requester="ann", open=True, after=after, limit=2):
@@ -529,25 +532,22 @@ def test_case_61_a_guard_that_refuses_is_named_and_asked_once(place: Place, jobs
     """A guard refuses: the refusal names guard, stage and act; the stage is kept; the guard was asked once."""
     asked: list[str] = []
 
-    def pointing(move: object) -> object:
+    @wraps(points_somewhere)
+    def counting(move: Move[acts.Progress]) -> Fault | None:
         asked.append("asked")
-        return points_somewhere(move)  # type: ignore[arg-type]
+        return points_somewhere(move)
 
-    def watched(way: object) -> object:
-        return evolve(way, demands=(*way.demands, pointing)) if way.act == "progress" else way  # type: ignore[attr-defined]
+    def counted_in(way: Way) -> Way:
+        return evolve(way, demands=tuple(counting if demand is points_somewhere else demand for demand in way.demands))
 
-    law = evolve(LAW, ways={stage: {name: watched(way) for name, way in ways.items()} for stage, ways in LAW.ways.items()})
     job = at(jobs, Stage.WORKING)
-    refusal = refused(STEPS["progress"], lambda _: Jobs(jobs.store, sweep_every=None).seat("job", "wes")) if False else None
-    engine = Engine(jobs.store, law=law)
-    without = acts.Progress(line="much done")
-    engine.job(job.id)
-    refusal = refused(engine.submit, job.id, without, by="wes")
-    assert (refusal.guard, refusal.act, refusal.stage) == ("points_somewhere", "progress", Stage.WORKING)
-    assert refusal.reason is Reason.NOTHING_TO_POINT_AT
-    assert asked == []  # the law's own guard came first, and answered
-    engine.submit(job.id, acts.Progress(line="no news", nothing_new=True), by="wes")
-    assert asked == ["asked"]
+    ways = {stage: {name: counted_in(way) for name, way in there.items()} for stage, there in LAW.ways.items()}
+    engine = Engine(jobs.store, law=evolve(LAW, ways=ways))
+    for times in (1, 2):  # asked by an engine that has not read the job before, then by one that has
+        refusal = refused(engine.submit, job.id, acts.Progress(line="much done"), by="wes")
+        assert (refusal.reason, refusal.guard) == (Reason.NOTHING_TO_POINT_AT, "points_somewhere")
+        assert (refusal.act, refusal.stage, job.stage) == ("progress", Stage.WORKING, Stage.WORKING)
+        assert asked == ["asked"] * times
 
 
 def test_case_62_every_stage_is_the_same_in_a_new_process(on_file: Place) -> None:
@@ -555,13 +555,19 @@ def test_case_62_every_stage_is_the_same_in_a_new_process(on_file: Place) -> Non
     jobs = on_file.open()
     for stage in WAYS:
         at(jobs, stage, stage.name)
-    told = """
+    tells = """
         jobs = lifecycle.open(sys.argv[1], clock=Clock())
-        for row in jobs.find():
-            print(row.job, jobs.job(row.job).stage, [jobs.may(row.job, by=party) for party in PARTIES])
+        for line in sys.stdin:
+            job = load(line.encode())
+            assert job == jobs.job(job.id)
+            print([may(job, party) for party in PARTIES], [jobs.may(job.id, by=party) for party in PARTIES])
+            print(dump(job).decode())
         """
-    mine = [f"{row.job} {row.stage} {[jobs.may(row.job, by=party) for party in PARTIES]}" for row in jobs.find()]
-    assert ended(child(told, on_file.url)).splitlines() == mine
+    dumped = [dump(jobs.job(stage.name)) for stage in WAYS]
+    told = ended(child(tells, on_file.url), says=b"\n".join(dumped).decode()).splitlines()
+    next_acts = [[jobs.may(stage.name, by=party) for party in PARTIES] for stage in WAYS]
+    assert told[::2] == [f"{there} {there}" for there in next_acts]
+    assert [line.encode() for line in told[1::2]] == dumped
     for notice in jobs.watch():
         entry = notice.entry
         for _ in range(2):
@@ -888,29 +894,30 @@ def test_case_81_eight_processes_and_a_sweeper_share_a_file(on_file: Place, cloc
     jobs = on_file.open()
     at(jobs, Stage.WORKING, "shared")
     works = """
-        jobs = lifecycle.open(sys.argv[1], clock=Clock())
-        for n in range(10):
-            job = request(jobs, f"p{sys.argv[2]}-{n}")
-            job.seat("wes").accept()
-            jobs.submit("shared", lifecycle.acts.Progress(line="on", nothing_new=True), by="wes", id=f"p{sys.argv[2]}-{n}")
-            job.seat("wes").deliver(value=n)
+        def work(p):
+            jobs = lifecycle.open(sys.argv[1], clock=Clock())
+            for n in range(8):
+                job = request(jobs, f"p{p}-{n}")
+                job.seat("wes").accept()
+                jobs.submit("shared", lifecycle.acts.Progress(line="on", nothing_new=True), by="wes", id=f"p{p}-{n}")
+                job.seat("wes").deliver(value=n)
+
+        print(all(status == 0 for status in forked(work, range(8))))
         """
-    processes = [child(works, on_file.url, n) for n in range(8)]
+    processes = child(works, on_file.url)
     at(jobs, Stage.WORKING, "silent", intervals=Intervals(lease=SECOND))
     clock.ticks(SECOND)
-    while any(process.poll() is None for process in processes):
-        jobs.sweep()
-    assert [ended(process) for process in processes] == [""] * 8
-    assert len(jobs.find(state="result")) == 80
-    assert sorted(entry.id for entry in jobs.log("shared")[3:]) == sorted(f"p{p}-{n}" for p in range(8) for n in range(10))
+    soon(lambda: jobs.sweep() is None or processes.poll() is not None, within=60)
+    assert ended(processes) == "True\n"
+    assert len(jobs.find(state="result")) == 64
+    assert sorted(entry.id for entry in jobs.log("shared")[3:]) == sorted(f"p{p}-{n}" for p in range(8) for n in range(8))
     assert jobs.job("silent").state is State.ERROR
     assert jobs.audit() == []
 
 
 def test_case_82_a_sweep_loses_against_a_result(place: Place, jobs: Jobs, clock: Clock) -> None:
     """A result commits between the sweep's read and its write, by a clock that is a little behind: the sweep loses."""
-    behind = place.open()
-    job = at(behind, Stage.WORKING)
+    wins = []
     for n in counted():
         job = at(jobs, Stage.WORKING, f"j{n}")
         due = clock.time + HOUR
@@ -922,12 +929,13 @@ def test_case_82_a_sweep_loses_against_a_result(place: Place, jobs: Jobs, clock:
 
         clock.time = due
         between = Between(jobs.store, n, delivers)
-        swept = [receipt.job for receipt in place.over(between).sweep()]
-        assert job.stage is Stage.UNVERIFIED if between.taken and job.id not in swept else job.stage is Stage.ERROR
-        assert len([line for line in lines(job) if line in ("deliver", "lapse")]) == 1
+        swept = place.over(between).sweep()
         if not between.taken:
             break
-    assert n > 3
+        assert ([receipt.act for receipt in swept], lines(job)[3:]) == ([], ["deliver"])
+        wins.append(job.stage)
+    assert lines(job)[3:] == ["lapse"]
+    assert wins == [Stage.UNVERIFIED] * 3  # before the list, before the read, before the write
 
 
 def test_case_83_a_lease_does_not_run_while_others_owe_a_decision(jobs: Jobs, clock: Clock) -> None:
@@ -986,14 +994,13 @@ def test_case_89_a_batch_that_dies_anywhere_is_all_or_nothing(on_file: Place) ->
             other = lifecycle.acts.Request(goal="check it", worker="kim", id="r")
             return [(job, accept, "wes"), (f"{job}-other", other, "wes"), (job, lifecycle.acts.Deliver(value=1, id="d"), "wes")]
 
+        def dies(n):
+            jobs = lifecycle.open(sys.argv[1], clock=Clock())
+            request(jobs, f"j{n}")
+            lifecycle.Engine(Deadly(jobs.store, n)).submit_all(batch(f"j{n}"))
+
         for n in range(100):
-            job, run = f"j{n}", os.fork()
-            if run == 0:
-                jobs = lifecycle.open(sys.argv[1], clock=Clock())
-                request(jobs, job)
-                lifecycle.Engine(Deadly(jobs.store, n)).submit_all(batch(job))
-                os._exit(0)
-            _, status = os.waitpid(run, 0)
+            job, (status,) = f"j{n}", forked(dies, [n])
             with lifecycle.open(sys.argv[1], clock=Clock()) as jobs:
                 stood = len(jobs.log(job))
                 again = jobs.submit_all(batch(job))

@@ -21,6 +21,9 @@ from lifecycle.law.limits import LIMITS, Limits
 from lifecycle.law.states import Cause, Ending, Stage, Status, Work
 from lifecycle.law.terms import Condition, Exclusion, Intervals, Need, Spent, Terms
 
+remembered = lru_cache(maxsize=1 << 14)
+"""A history is asked the same things over and over."""
+
 DAY, HOUR, MINUTE = timedelta(days=1), timedelta(hours=1), timedelta(minutes=1)
 DEFAULTS = Intervals(DAY, 3 * DAY, 3 * DAY, 7 * DAY, HOUR, DAY, 10 * MINUTE)
 APPROVAL, COMPLETE = DAY, 30 * DAY
@@ -214,7 +217,7 @@ def reviewing(history: History) -> bool:
     return history[-1].act.act in ("accept", "adopt") and review_asked(history)
 
 
-@lru_cache(maxsize=1 << 14)
+@remembered
 def stage(history: History) -> Stage:
     """The stage that the last act led to."""
     act, before = history[-1].act, history[:-1]
@@ -287,9 +290,10 @@ def legal(history: History, name: str) -> bool:
     return stage(history) in WHERE[name]
 
 
-def may(history: History, by: str) -> set[str]:
+@remembered
+def may(history: History, by: str) -> frozenset[str]:
     """The acts that a party may take now. An offer that is no commitment cannot be adopted, and no need cannot be resolved."""
-    able = {name for name in HERE[stage(history)] if by in entitled(history, name)}
+    able = frozenset(name for name in HERE[stage(history)] if by in entitled(history, name))
     standing = history[-1].act
     if isinstance(standing, acts.Counter) and not standing.binding:
         able -= {"adopt"}
@@ -317,6 +321,7 @@ def became_of(history: History) -> dict[str, str]:
 # Terms
 
 
+@remembered
 def asked(history: History) -> Terms:
     """What the request asks for, as revised: each field is what was said of it last."""
     terms = _first_asked(born(history))
@@ -350,6 +355,7 @@ def _first_asked(act: acts.Request) -> Terms:
     )
 
 
+@remembered
 def in_force(history: History) -> Terms:
     """The terms in force: what was last accepted or adopted; while nobody is bound, what is asked."""
     if not taken(history):

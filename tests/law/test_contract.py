@@ -62,9 +62,11 @@ def test_a_contracts_terms_are_its_acceptance_its_non_goals_and_its_write_scope(
 
 
 def test_a_request_adds_to_its_contract_and_its_own_budget_counts() -> None:
+    contract = Contract("c", "1", "build it", (READS,), non_goals=(NO_NET,), constraints=("be calm",), budget=Budget(tokens=9))
+    assert Script(contract=contract).job.terms == Terms((READS,), (NO_NET,), (), ("be calm",), Budget(tokens=9))
     more = Exclusion("no-root", "no root")
-    job = Script(contract=CONTRACT, exclusions=(more,), constraints=("be quiet",), budget=Budget(tokens=5)).job
-    assert job.terms == Terms((BUILDS, READS), (NO_NET, more), (), ("be quiet",), Budget(tokens=5))
+    job = Script(contract=contract, exclusions=(more,), constraints=("be quiet",), budget=Budget(tokens=5)).job
+    assert job.terms == Terms((READS,), (NO_NET, more), (), ("be calm", "be quiet"), Budget(tokens=5))
 
 
 def test_a_contract_with_conditions_asks_for_a_verdict() -> None:

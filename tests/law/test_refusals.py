@@ -758,6 +758,14 @@ def test_an_invariant_of_the_contract_and_a_guard_are_required_checks_too() -> N
     assert script.does("confirm", checks=tuple(records)).stage is Stage.ACCEPTED
 
 
+def test_a_contract_lets_whom_it_names_skip_that_check_but_never_the_worker() -> None:
+    script = at(Stage.READY, contract=CONTRACT).does("deliver")
+    stays = acts.CheckRecord("stays", "passed")
+    assert script.refused("confirm", checks=(skipped("builds", "wes"), stays)).reason is Reason.NO_AUTHORITY
+    assert script.refused("confirm", checks=(skipped("builds", "own"), skipped("stays", "own"))).reason is Reason.NO_AUTHORITY
+    assert script.does("confirm", checks=(skipped("builds", "own"), stays)).stage is Stage.ACCEPTED
+
+
 def test_a_condition_with_no_typed_check_is_confirmed_by_the_verifiers_own_word() -> None:
     assert delivered(READS, LOOKS, status="unverifiable").does("confirm").stage is Stage.ACCEPTED
 
