@@ -11,8 +11,8 @@ from lifecycle.law.log import Entry, Row
 from lifecycle.law.states import FINAL, Stage, State
 from lifecycle.law.table import LAW, Law
 
-PLAIN = frozenset(" .,-_()[]")
-"""What may stand in a label beside letters and digits."""
+PLAIN = frozenset(" .,_-()")
+"""What may stand in a label beside letters and digits; the brackets of a guard may too."""
 WIDE = 34
 """Characters of a label before it is broken."""
 _ORDER = ("requested", "deferred", "countered", "declined", "accepted", "progressing", "result", "error", "cancelled")
@@ -28,7 +28,7 @@ def machine(law: Law) -> str:
         else:
             lines.append(_stage(Stage(state.value)))
     for arrow in arrows.between_stages(law):
-        told = "<br/>".join(_text(line) for row in arrow.rows for line in arrows.broken(arrows.label(row), WIDE))
+        told = "<br/>".join(_text(line, PLAIN | {*"[]"}) for row in arrow.rows for line in arrows.broken(arrows.label(row), WIDE))
         lines.append(f"    {_id(arrow.origin)} --> {_id(arrow.to)}: {told}")
     lines += [f"    {_id(stage)} --> [*]" for stage in Stage if stage in FINAL]
     lines += [f"    class {_id(stage)} {arrows.turn(stage)}" for stage in Stage]
@@ -115,5 +115,5 @@ def _stage(stage: Stage) -> str:
     return f"    {_id(stage)}: <b>{stage.value.rpartition('.')[2]}</b><br/>{arrows.waits(stage)}"
 
 
-def _text(text: str) -> str:
-    return "".join(c if c.isalnum() or c in PLAIN else f"#{ord(c)};" for c in text)
+def _text(text: str, plain: frozenset[str] = PLAIN) -> str:
+    return "".join(c if c.isalnum() or c in plain else f"#{ord(c)};" for c in text)

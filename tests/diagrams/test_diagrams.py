@@ -120,7 +120,7 @@ def test_a_picture_holds_the_words(jobs: lifecycle.Jobs, kind: str) -> None:
 def test_a_job_shows_its_path_with_parties(jobs: lifecycle.Jobs) -> None:
     text = drawn(jobs, "job", "mermaid").decode()
     assert "progressing ==>" in text and "result ==>" in text and "requested -.-> declined" in text
-    assert "0. request (planner, requester)" in text and "and 3 more" in text and "ended: result.accepted" in text
+    assert "0. request (planner, requester)" in text and "and 2 more" in text and "ended: result.accepted" in text
 
 
 def test_what_is_not_drawn_says_what_is() -> None:

@@ -127,7 +127,7 @@ class Watched(Relay):
 
 
 class Deadly(Relay):
-    """A store under which the process dies, with kill -9, at the n-th moment: before or after each thing asked of it."""
+    """A store under which the process dies, with kill -9, at the n-th moment: before each thing asked of it, and after each write."""
 
     def __init__(self, inner: Store, n: int) -> None:
         super().__init__(inner)
@@ -138,4 +138,6 @@ class Deadly(Relay):
             os.kill(os.getpid(), signal.SIGKILL)
         self.left -= 1
 
-    answered = asked
+    def answered(self, what: str) -> None:
+        if what == "append":
+            self.asked(what)

@@ -10,7 +10,19 @@ import pytest
 
 import lifecycle
 from lifecycle import (
-    Conflict, Engine, JobNotFound, Jobs, LifecycleError, Limits, Reason, Refused, Seat, Stage, StoreError, Submission, acts,
+    Conflict,
+    Engine,
+    JobNotFound,
+    Jobs,
+    LifecycleError,
+    Limits,
+    Reason,
+    Refused,
+    Seat,
+    Stage,
+    StoreError,
+    Submission,
+    acts,
 )  # fmt: skip
 from lifecycle.law.log import Query
 from lifecycle.law.states import Cause
@@ -19,7 +31,22 @@ from lifecycle.law.terms import Budget, Intervals, Spent
 from .conftest import Place
 from .relay import Between, Failing, Watched
 from .stories import (
-    ASKED, DAY, HOUR, MINUTE, NOON, SECOND, STEPS, WAYS, Clock, at, attempt, bodies, counted, lines, refused, request,
+    ASKED,
+    DAY,
+    HOUR,
+    MINUTE,
+    NOON,
+    SECOND,
+    STEPS,
+    WAYS,
+    Clock,
+    at,
+    attempt,
+    bodies,
+    counted,
+    lines,
+    refused,
+    request,
 )  # fmt: skip
 
 TICK = timedelta(microseconds=1)

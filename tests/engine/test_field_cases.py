@@ -35,8 +35,8 @@ from lifecycle import (
 from lifecycle.engine import records
 from lifecycle.law.errors import StoreVersion
 from lifecycle.law.fold import replay
-from lifecycle.law.guards.working import points_somewhere
 from lifecycle.law.guards.move import Fault, Move
+from lifecycle.law.guards.working import points_somewhere
 from lifecycle.law.log import Query, Row, chained, seal, unseal, written
 from lifecycle.law.snapshot import dump
 from lifecycle.law.states import ENDED, FINAL
