@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
 
-from attrs import Factory, define, frozen
+from attrs import Factory, define, evolve, frozen
 
 from lifecycle.engine.records import ATTEMPTS, Known, Records, moment, restless, undelivered_end
 from lifecycle.law import acts, door
 from lifecycle.law.decide import ALONE, begin, decide, lapse, refuse
-from lifecycle.law.errors import Conflict, CorruptLog, JobNotFound, KeptRefusal, Reason, Refusal, Refused, StoreError
+from lifecycle.law.errors import Conflict, JobNotFound, KeptRefusal, LifecycleError, Reason, Refusal, Refused
 from lifecycle.law.fold import learn
 from lifecycle.law.guards.move import Fault, World
 from lifecycle.law.limits import ID_CHARS, Limits
@@ -110,6 +110,7 @@ class Clerk:
             except Refused as refused:
                 if fresh or self._current(plan):
                     self._keep(plan, one, refused.refusal)
+                    self._keep_late(plan, one, batch, refused.refusal)
                     raise
             else:
                 return receipts, self._after(plan)
@@ -128,6 +129,13 @@ class Clerk:
         late = refusal.reason is Reason.CLOSED and isinstance(one.act, acts.Deliver)
         kept = KeptRefusal(refusal, self.records.store.now(), one.act.model_dump_json(exclude_none=True))
         self.records.store.keep_refusal(kept, None if late else self.limits.refusals)
+
+    def _keep_late(self, plan: _Plan, one: Submission, batch: Sequence[Submission], refusal: Refusal) -> None:
+        """Where a job had ended before a batch came, file the deliveries that the batch would have gone on to."""
+        if refusal.reason is Reason.CLOSED and one.job not in plan.entries:
+            for late in batch:
+                if late is not one and (late.job, late.by) == (one.job, one.by) and type(late.act) is acts.Deliver:
+                    self._keep(plan, late, evolve(refusal, act=late.act.act))
 
     def _weighed(self, one: Submission) -> str:
         """The act as it will be written, if it may come in at all."""
@@ -282,6 +290,6 @@ class Clerk:
         for parent in plan.born.keys() - plan.entries.keys():
             self.records.forget(parent)
         for name in plan.entries:
-            with suppress(StoreError, CorruptLog):  # the acts are written, and the ended job stays due until a sweep ends them
+            with suppress(LifecycleError):  # the acts are written, and the ended job stays due until a sweep ends them
                 wrote += self.records.end_children(plan.known[name], plan.now)
         return wrote

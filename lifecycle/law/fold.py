@@ -279,7 +279,10 @@ _ENDED_BY: Mapping[type[acts.Act], Callable[[Job, datetime, Never], Termination]
 
 
 def owed_by(job: Job, cause: Cause) -> str | None:
-    """Whose silence it was: whoever owed the decision the job waited for, else its worker; nobody's, when a parent ended."""
+    """Whose it was: whoever owed the decision the job waited for, else its worker; nobody's, when a parent ended.
+
+    What was spent is the worker's, whoever is waited for.
+    """
     if cause is Cause.PARENT:
         return None
-    return job.pause.owed_by if job.pause else job.parties.worker
+    return job.pause.owed_by if job.pause and cause is not Cause.BUDGET else job.parties.worker

@@ -294,7 +294,7 @@ def revised(old: Terms, act: acts.Revise) -> Terms:
         new(act.exclusions, base.exclusions),
         new(act.requirements, old.requirements),
         new(act.constraints, base.constraints),
-        act.budget or base.budget,
+        act.budget or base.budget or old.budget,
         act.complete_by or old.complete_by,
     )
 

@@ -127,7 +127,7 @@ class Watched(Relay):
 
 
 class Deadly(Relay):
-    """A store under which the process dies, with kill -9, at the n-th moment: before each thing asked of it, and after each write."""
+    """A store under which the process dies, with kill -9, at the n-th moment: before what is asked of it, and after writes."""
 
     def __init__(self, inner: Store, n: int) -> None:
         super().__init__(inner)

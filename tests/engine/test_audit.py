@@ -8,7 +8,7 @@ from shutil import copy
 
 import pytest
 
-from lifecycle import CorruptLog, Jobs, Receipt, Stage
+from lifecycle import CorruptLog, Jobs, Receipt, Stage, UnknownLaw
 from lifecycle.law.log import chained
 
 from .conftest import Place
@@ -72,7 +72,7 @@ def execute(sql: str, *values: object) -> Edit:
 
 FAULTS: dict[str, tuple[Edit, int, str]] = {
     "a byte altered": (execute(f"UPDATE log SET body = replace(body, 'a.py', 'b.py') WHERE {ENTRY}", 2), 2, "hash"),
-    "a party altered": (execute(f"UPDATE log SET body = replace(body, '\"by\":\"wes\"', '\"by\":\"vic\"') WHERE {ENTRY}", 1), 1, "hash"),
+    "a party altered": (execute(f"UPDATE log SET body = replace(body, '\"wes\"', '\"vic\"') WHERE {ENTRY}", 1), 1, "hash"),
     "a body that is no JSON": (execute(f"UPDATE log SET body = '{{' WHERE {ENTRY}", 2), 2, "bytes"),
     "a body that is no entry": (execute(f"UPDATE log SET body = '[]' WHERE {ENTRY}", 0), 0, "bytes"),
     "an empty body": (execute(f"UPDATE log SET body = '' WHERE {ENTRY}", 3), 3, "bytes"),
@@ -80,7 +80,7 @@ FAULTS: dict[str, tuple[Edit, int, str]] = {
     "the first removed": (execute(f"DELETE FROM log WHERE {ENTRY}", 0), 0, "seq"),
     "one in the middle removed": (execute(f"DELETE FROM log WHERE {ENTRY}", 1), 1, "seq"),
     "the last removed": (execute(f"DELETE FROM log WHERE {ENTRY}", 3), 3, "missing"),
-    "two reordered": (swapped, 1, "hash"),
+    "two reordered": (swapped, 1, "its seq is 2"),
     "another job's entry": (
         execute(
             f"UPDATE log SET body = (SELECT body FROM log WHERE job = (SELECT first FROM jobs WHERE job = 'after') AND seq = 1) "
@@ -108,17 +108,18 @@ def test_the_first_bad_entry_is_named(on_file: Place, jobs: Jobs, edit: Edit, se
         assert engine.audit("before") == engine.audit("after") == []
 
 
-@pytest.mark.parametrize("name", [name for name in FAULTS if name not in ("a head that says less", "a time before the one before")])
+BELIEVED = {"an act that the stage does not have", "a time before the one before"}
+"""What only an audit asks: a job believes every entry whose hash and place are right."""
+
+
+@pytest.mark.parametrize("name", sorted(FAULTS.keys() - BELIEVED))
 def test_who_reads_a_bad_log_is_told_and_the_others_go_on(on_file: Place, jobs: Jobs, clock: Clock, name: str) -> None:
     """An engine that has not read the job yet refuses to guess: a typed error. Other jobs are read, worked on and swept."""
-    if name == "an act that the stage does not have":
-        pytest.skip("what an act may lead to is the audit's question; a job believes its log")
     edited(on_file, FAULTS[name][0])
     fresh = on_file.open()
     for ask in (lambda: fresh.job("job"), lambda: fresh.seat("job", "vic").may(), lambda: fresh.handle("job")):
-        with pytest.raises(Exception) as error:
+        with pytest.raises((CorruptLog, UnknownLaw), match="`job`"):
             ask()
-        assert type(error.value).__name__ in ("CorruptLog", "UnknownLaw")
     fresh.seat("after", "wes").progress("on", nothing_new=True)
     clock.ticks(HOUR)
     assert sorted(receipt.job for receipt in fresh.sweep()) == ["after", "before"]
@@ -159,7 +160,7 @@ def test_a_cut_tail_is_found_by_who_holds_a_receipt(on_file: Place, jobs: Jobs, 
 
 
 def test_an_engine_that_remembers_more_than_the_file_holds_reads_it_anew(on_file: Place, jobs: Jobs, tmp_path: Path) -> None:
-    """The file is put back to an earlier copy under an engine at work: it reads what is there, and what was cut may be made again."""
+    """The file is put back to an earlier copy under an engine at work: it reads what is there, and goes on from there."""
     path = Path(on_file.url.removeprefix("sqlite:///"))
     job = at(jobs, Stage.READY, "last")
     with sqlite3.connect(path) as held, sqlite3.connect(tmp_path / "copy.db") as target:

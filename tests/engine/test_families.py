@@ -1,6 +1,7 @@
 """Jobs under jobs: what a parent imposes, what it waits for, and how its end reaches everyone below."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import pytest
 
@@ -72,7 +73,7 @@ def became(jobs: Jobs) -> dict[str, tuple[str, Stage]]:
 
 
 def test_a_child_carries_what_its_parent_imposes(jobs: Jobs) -> None:
-    """A request that leaves out an exclusion or an invariant of its parent is refused, and names it; so is a revision, or a counter."""
+    """A request that leaves out an exclusion or an invariant of its parent is refused, naming it; so is a revision, a counter."""
     excluded, atomic = Exclusion("no-net", "no network"), Requirement("atomic", "atomicity", "all_or_nothing", irreversible=False)
     at(jobs, Stage.WORKING, "parent", exclusions=[excluded], requirements=[atomic])
     for fields, missing in (({}, "no-net"), ({"exclusions": [excluded]}, "atomic"), ({"requirements": [atomic]}, "no-net")):
@@ -168,7 +169,8 @@ def test_no_job_is_delivered_over_a_child_that_comes_between(place: Place, jobs:
         moves = [("wes", acts.Request(goal="g", worker="kim", parent=f"p{n}"), f"c{n}"), ("wes", acts.Deliver(value=1), f"p{n}")]
         first, second = moves if mine == "child" else moves[::-1]
         came = []
-        between = Between(inner, n, lambda by=second[0], act=second[1], job=second[2]: came.append(attempt(jobs, job, by, act)))
+        theirs = partial(attempt, jobs, second[2], second[0], second[1])
+        between = Between(inner, n, lambda came=came, theirs=theirs: came.append(theirs()))
         outcome = attempt(Engine(between), first[2], first[0], first[1])
         if not between.taken:
             break
@@ -250,7 +252,7 @@ def test_a_batch_that_ends_a_parent_ends_what_the_batch_began_below_it(jobs: Job
 
 
 def test_a_batch_that_ends_a_parent_refuses_what_comes_after_on_its_child(jobs: Jobs) -> None:
-    """In one batch the parent is cancelled, then the child reports progress: refused as closed, and nothing of the batch is made."""
+    """In one batch the parent is cancelled, then the child reports progress: refused as closed, nothing of it is made."""
     at(jobs, Stage.WORKING, "parent")
     under(jobs, "parent").seat("kim").accept()
     refusal = refused(jobs.submit_all, [("parent", acts.Cancel(), "ann"), ("child", NO_NEWS, "kim")])
@@ -276,7 +278,9 @@ def test_a_child_of_an_ended_parent_ends_although_the_clock_went_back(jobs: Jobs
 
 @pytest.mark.parametrize("spares", range(4))
 @pytest.mark.parametrize("after", [False, True])
-def test_what_a_failing_store_left_open_the_next_sweep_ends(place: Place, jobs: Jobs, clock: Clock, spares: int, after: bool) -> None:
+def test_what_a_failing_store_left_open_the_next_sweep_ends(
+    place: Place, jobs: Jobs, clock: Clock, spares: int, after: bool
+) -> None:
     """The store fails between the parent's commit and its children's: the cancel is receipted, and the next sweep ends the rest."""
     family(jobs)
     failing = place.over(Failing(jobs.store, "append", after=after, spares=spares))
@@ -297,7 +301,7 @@ def test_what_a_failing_store_left_open_the_next_sweep_ends(place: Place, jobs: 
 
 
 def test_a_process_that_dies_anywhere_while_a_family_ends_leaves_it_to_the_next_sweep(on_file: Place, clock: Clock) -> None:
-    """Killed at every moment of ending a family of four: if the parent has ended, the next sweep ends all below; else nobody has."""
+    """Killed at every moment of ending a family of four: once the parent has ended, the next sweep ends all below."""
     jobs = on_file.open()
     dies = """
         from tests.engine.test_families import under

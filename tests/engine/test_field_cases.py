@@ -89,7 +89,7 @@ MOVES: dict[str, Made] = {
 
 
 def interleaved(place: Place, stage: Stage, mine: str, theirs: str, **fields: object) -> list[tuple[Outcome, Outcome]]:
-    """What two moves come to, the second made before each thing that the first asks of the store: each as one serial order has it."""
+    """What two moves come to, the second made before each thing that the first asks of the store: a serial order, each."""
     rival, inner, found = place.open(), place.open().store, []
     for warm in (False, True):
         for n in counted():
@@ -584,7 +584,7 @@ def without(stage: Stage) -> tuple[Rows, ...]:
 
 
 def test_case_63_a_new_law_leaves_the_jobs_of_the_old_one_on_it(place: Place, jobs: Jobs, clock: Clock) -> None:
-    """A new version of the law drops a stage: jobs in flight stay on theirs, new ones are made under the new; all are told apart."""
+    """A new version of the law drops a stage: jobs in flight stay on theirs, new ones are made under the new one."""
     old = at(jobs, Stage.DEFERRED, "old")
     late = at(jobs, Stage.DEFERRED, "late")
     two = Engine(jobs.store, law=enact(2, without(Stage.DEFERRED)))
@@ -879,7 +879,7 @@ def test_case_79_with_its_parent_a_whole_family_ends(jobs: Jobs, how: str) -> No
 
 
 def test_case_80_a_worker_that_never_confirms_a_stop_is_stopped(jobs: Jobs, clock: Clock) -> None:
-    """The worker never confirms: stopped at the stop deadline. Its capacity (a later room's) is free: it has no job that is not final."""
+    """The worker never confirms: stopped at the stop deadline. (That its capacity is free then is a later room's.)"""
     job = at(jobs, Stage.STOPPING)
     clock.ticks(10 * MINUTE - SECOND)
     assert refused(STEPS["progress"], job.seat).reason is Reason.CLOSED
@@ -968,7 +968,10 @@ def test_case_86_a_crash_right_after_a_result_leaves_it(on_file: Place, clock: C
     """The worker's process is killed right after its result commits: the sweep leaves it completed."""
     jobs = on_file.open()
     job = at(jobs, Stage.WORKING)
-    delivers = 'lifecycle.open(sys.argv[1], clock=Clock()).seat("job", "wes").deliver(value=1)\nos.kill(os.getpid(), signal.SIGKILL)'
+    delivers = """
+        lifecycle.open(sys.argv[1], clock=Clock()).seat("job", "wes").deliver(value=1)
+        os.kill(os.getpid(), signal.SIGKILL)
+        """
     ended(child(delivers, on_file.url), -9)
     clock.ticks(40 * DAY)
     assert (jobs.sweep(), job.stage) == ([], Stage.UNVERIFIED)
@@ -1071,7 +1074,8 @@ def test_case_90_what_is_legal_comes_back_as_it_was(place: Place, jobs: Jobs) ->
     deep: object = "bottom"
     for _ in range(60):
         deep = [deep]
-    value = {"text": "\x01\x1b[31m\u202e\u2028\ufeffé😀\r\n", "most": [2**53 - 1, -(2**53) + 1, 1e-300], "deep": deep, "": {"a" * 500: None}}
+    odd = "\x01\x1b[31m\u202e\u2028\ufeffé😀\r\n"
+    value = {odd: odd, "most": [2**53 - 1, -(2**53) + 1, 1e-300], "deep": deep, "": {"a" * 500: None}}
     at(jobs, Stage.WORKING).seat("wes").deliver(value=value)
     act = place.reopen().log("job")[-1].act
     assert isinstance(act, acts.Deliver)

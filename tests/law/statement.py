@@ -331,7 +331,7 @@ def asked(history: History) -> Terms:
         if act.contract is not None:
             theirs = act.contract.terms
             kept = terms.requirements, terms.complete_by
-            terms = Terms(theirs.conditions, theirs.exclusions, kept[0], theirs.constraints, theirs.budget, kept[1])
+            terms = Terms(theirs.conditions, theirs.exclusions, kept[0], theirs.constraints, theirs.budget or terms.budget, kept[1])
         terms = Terms(
             terms.conditions if act.conditions is None else act.conditions,
             terms.exclusions if act.exclusions is None else act.exclusions,
@@ -668,7 +668,8 @@ def end(history: History) -> End | None:
             return End(Ending.REJECTED, rejected_as(before, act), said.at)
     assert isinstance(said.act, acts.Lapse)
     cause = said.act.cause
-    owes = None if cause is Cause.PARENT else owed_by(before) or parties(before)["worker"]
+    waits = None if cause is Cause.BUDGET else owed_by(before)  # what was spent is the worker's
+    owes = None if cause is Cause.PARENT else waits or parties(before)["worker"]
     return End(ENDED_BY[cause], Status.UNRESOLVED if cause is Cause.VERDICT else Status.NONE, said.at, cause, owes)
 
 

@@ -239,6 +239,12 @@ def test_what_a_revision_does_not_name_stays_as_it_was() -> None:
     assert script.job.parties == Script().job.parties
 
 
+def test_a_contract_governs_until_a_revision_brings_another_or_conditions_of_its_own() -> None:
+    assert Script(contract=CONTRACT).does("counter").does("revise", goal="less").job.brief.contract == CONTRACT
+    assert Script(contract=CONTRACT).does("counter").does("revise", conditions=(READS,)).job.brief.contract is None
+    assert Script(conditions=(READS,)).does("counter").does("revise", contract=CONTRACT).job.brief.contract == CONTRACT
+
+
 def test_whether_a_verdict_is_asked_is_fixed_by_the_request() -> None:
     assert (
         Script(conditions=(READS,)).does("counter").does("revise", conditions=()).tells("accept deliver").stage is Stage.DELIVERED

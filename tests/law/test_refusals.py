@@ -598,6 +598,8 @@ def test_an_ungrounded_acceptance_names_the_invariant_and_the_fix_and_a_stronger
 def test_a_worker_grounds_nothing_by_its_own_word(evidence: dict[str, object]) -> None:
     forged = Requirement(ATOMIC.id, ATOMIC.invariant, ATOMIC.value, **evidence)
     assert Script(requirements=(ATOMIC,)).refused("accept", requirements=(forged,)).reason is Reason.UNGROUNDED
+    assert Script().refused("accept", requirements=(forged,)).reason is Reason.UNGROUNDED
+    assert Script().does("counter", terms=Terms(requirements=(forged,))).refused("adopt").reason is Reason.UNGROUNDED
 
 
 def test_an_unverified_reversible_invariant_may_be_accepted_on() -> None:

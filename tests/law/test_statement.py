@@ -551,6 +551,7 @@ class Story:
         assert (job.open, job.ended) == (not law.ended(history), law.ended(history))
         assert job.terms == law.in_force(history)
         assert job.brief.terms == law.asked(history)
+        assert job.brief.contract == law.contract(history)
         assert job.spent == law.spent(history)
         assert job.over_budget == law.over_budget(history)
         assert job.work == law.work(history)
