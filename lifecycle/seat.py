@@ -59,8 +59,8 @@ class Seat:
         return receipt
 
     def submit(self, act: acts.Act, *, id: str | None = None, expect: int | None = None) -> Receipt:
-        """Make an act; what it answers is filled in if it does not say."""
-        receipt = self._jobs.submit(self.job_id, self.filled(act), by=self.party, id=id, expect=expect)
+        """Make an act; what it answers is filled in if it does not say: for an act that is made already, what it answered."""
+        receipt = self._jobs.submit(self.job_id, self._as_before(act, id or act.id), by=self.party, id=id, expect=expect)
         self._seen = None
         return receipt
 
@@ -72,6 +72,14 @@ class Seat:
         if seen is None or act.act not in may(seen, self.party, self._jobs.law(seen)):
             seen = self.look()
         return act.model_copy(update={"answers": answerable(seen, act.act)})
+
+    def _as_before(self, act: acts.Act, id: str | None) -> acts.Act:
+        """The act with what it answers; a retry answers what it answered the first time, whatever stands now."""
+        if id is not None and act.answered is None and "answers" in type(act).model_fields:
+            for entry in self._jobs.log(self.job_id, by=self.party):
+                if entry.id == id:
+                    return act.model_copy(update={"answers": entry.act.answered})
+        return self.filled(act)
 
     # ---- the worker's
 

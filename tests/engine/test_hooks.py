@@ -199,7 +199,7 @@ def test_hooks_come_and_go_while_others_write(place: Place, jobs: Jobs) -> None:
 
     def subscribes() -> None:
         try:
-            for n in range(30):
+            for n in range(12):
                 jobs.on(f"h{n}", lambda entry: None)
         except BaseException as error:
             failed.append(error)

@@ -15,6 +15,7 @@ from lifecycle import Jobs, LifecycleError, Refused, acts
 
 from .stories import WAYS, Clock, at
 
+
 def _nested(depth: int, value: object) -> object:
     for _ in range(depth):
         value = [value]
@@ -70,7 +71,7 @@ def told(jobs: Jobs, job: str, text: str) -> tuple[object, ...]:
     return answer, str(jobs.job(job).termination), made, kept
 
 
-@settings(max_examples=250, deadline=None, database=None, derandomize=True)
+@settings(max_examples=160, deadline=None, database=None, derandomize=True)
 @given(stage=STAGES, name=NAMES, body=BODIES)
 def test_case_90_every_payload_is_taken_or_refused_identically_on_every_store(
     stores: list[Jobs], stage: lifecycle.Stage, name: object, body: dict[str, object]
@@ -86,7 +87,7 @@ def test_case_90_every_payload_is_taken_or_refused_identically_on_every_store(
     assert answers[0] == answers[1]
 
 
-@settings(max_examples=150, deadline=None, database=None, derandomize=True)
+@settings(max_examples=80, deadline=None, database=None, derandomize=True)
 @given(raw=st.text(max_size=40) | st.binary(max_size=40) | VALUES.map(_json))
 def test_whatever_is_no_act_is_answered_and_forgotten(stores: list[Jobs], raw: str | bytes) -> None:
     """Any text, any bytes: a typed answer in one line, and the job as it was."""
@@ -100,7 +101,7 @@ def test_whatever_is_no_act_is_answered_and_forgotten(stores: list[Jobs], raw: s
         assert job.job == before
 
 
-@settings(max_examples=150, deadline=None, database=None, derandomize=True)
+@settings(max_examples=80, deadline=None, database=None, derandomize=True)
 @given(value=VALUES)
 def test_a_value_comes_back_as_it_went_in_or_not_at_all(stores: list[Jobs], value: object) -> None:
     """A delivered value is refused on all stores, or comes back equal, type for type, from all of them."""

@@ -20,9 +20,9 @@ NO_NEWS = acts.Progress(line="no news", nothing_new=True)
 
 @pytest.fixture(autouse=True)
 def restless_threads() -> Iterator[None]:
-    """Threads change places every ten microseconds or so."""
+    """Threads change places every tenth of a millisecond or so."""
     interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)
+    sys.setswitchinterval(1e-4)
     yield
     sys.setswitchinterval(interval)
 
@@ -55,9 +55,9 @@ def requested(jobs: Jobs, names: Sequence[str]) -> None:
 
 @pytest.mark.parametrize("racers", [2, 3])
 def test_case_87_cancel_against_accept_a_thousand_times(place: Place, clock: Clock, racers: int) -> None:
-    """Cancel against accept, 1,000 times, by two engines and by three: every time the outcome is that of some serial order."""
+    """Cancel against accept, 1,000 times on both stores; and by three engines: every time the outcome is that of a serial order."""
     engines = [place.open() for _ in range(racers)]
-    names = [f"j{n}" for n in range(1_000)]
+    names = [f"j{n}" for n in range(1_000 if racers == 2 or place.url == "memory:" else 300)]
     requested(engines[0], names)
     seen: set[tuple[object, ...]] = set()
     with Racers(racers) as line:
@@ -82,7 +82,7 @@ def test_case_87_cancel_against_accept_a_thousand_times(place: Place, clock: Clo
 @pytest.mark.parametrize("asked", [False, True], ids=["no verdict", "verdict"])
 def test_threads_of_one_engine_race_to_one_end(jobs: Jobs, clock: Clock, asked: bool) -> None:
     """Deliver against cancel, by threads that share one engine and what it remembers."""
-    names = [f"j{n}" for n in range(200)]
+    names = [f"j{n}" for n in range(100)]
     jobs.submit_all([(name, acts.Request(goal="g", worker="wes", verdict=asked), "ann") for name in names])
     jobs.submit_all([(name, acts.Accept(answers=name), "wes") for name in names])
     moves = [("wes", acts.Deliver(value=1)), ("ann", acts.Cancel())]

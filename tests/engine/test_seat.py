@@ -468,3 +468,24 @@ def test_nobody_sits_at_a_job_that_is_not_theirs(jobs: Jobs) -> None:
         jobs.handle("none")
     with pytest.raises(ValidationError):
         acts.Progress(line="")
+
+
+def test_a_retry_answers_what_it_answered_the_first_time(jobs: Jobs) -> None:
+    """A block is resolved, another stands: the first answer sent again is the first answer, not one to the second block."""
+    job = jobs.request("total 2024", requester="ann", worker="wes")
+    ann, wes = job.seat("ann"), job.seat("wes")
+    wes.accept()
+    wes.block("the rate", "ann")
+    first = ann.resolve("0.92", id="r1")
+    wes.block("the year", "ann")
+    assert ann.resolve("0.92", id="r1") == first
+    assert job.pause is not None and job.pause.decision == "the year"
+
+
+def test_a_verifier_records_a_broken_exclusion(jobs: Jobs) -> None:
+    """An exclusion that a check found broken makes a rejected result a failed one, whatever its worker said."""
+    job = jobs.request("total 2024", requester="ann", worker="wes", exclusions={"x1": "no other file"}, verdict=True)
+    job.seat("wes").accept()
+    job.seat("wes").deliver("report.csv", honoured=["x1"])
+    job.seat("ann").reject("another file was touched", checks=[lifecycle.acts.CheckRecord("x1", "failed")])
+    assert str(job.termination) == "rejected / failed"

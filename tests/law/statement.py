@@ -957,8 +957,8 @@ def _deliver(case: Case, act: acts.Deliver) -> Iterator[Reason]:
 
 def _records(case: Case, records: Sequence[acts.CheckRecord], named: set[str]) -> Iterator[Reason]:
     terms = in_force(case.history)
-    known = required(case.history) | {condition.id for condition in terms.conditions}
-    if {record.id for record in records} - known or named - known - {exclusion.id for exclusion in terms.exclusions}:
+    known = required(case.history) | {one.id for one in (*terms.conditions, *terms.exclusions)}
+    if {record.id for record in records} - known or named - known:
         yield Reason.UNKNOWN_CONDITION
     if any(record.status == "skipped" and not skipped_by_authority(case.history, record) for record in records):
         yield Reason.NO_AUTHORITY

@@ -23,7 +23,7 @@ def records_known(move: Move[acts.Confirm | acts.Reject | acts.Rework]) -> Fault
     unknown = ids(act.checks) - decided_by_records(job) if act.checks else set()
     if isinstance(act, acts.Confirm):
         if act.waivers:
-            unknown |= ids(act.waivers) - decided_by_records(job) - ids(job.terms.exclusions)
+            unknown |= ids(act.waivers) - decided_by_records(job)
     elif isinstance(act, acts.Rework):
         unknown |= set(act.mend) - ids(job.terms.conditions)
     if unknown:
@@ -86,8 +86,8 @@ def required(job: Job) -> dict[str, str]:
 
 
 def decided_by_records(job: Job) -> set[str]:
-    """Whatever a record may be made of: every condition in force, and what else has a check that decides."""
-    return ids(job.terms.conditions) | required(job).keys()
+    """Whatever a record may be made of: every condition and exclusion in force, and what else has a check that decides."""
+    return ids(job.terms.conditions) | ids(job.terms.exclusions) | required(job).keys()
 
 
 def may_skip(job: Job, id: str) -> frozenset[str]:
