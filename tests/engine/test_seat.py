@@ -245,6 +245,15 @@ def test_a_retry_through_another_seat_is_the_same_act(place: Place, jobs: Jobs) 
     assert place.reopen().seat("job", "wes").accept(id="a1") == first
 
 
+def test_a_retry_answers_what_it_answered_first(place: Place, jobs: Jobs) -> None:
+    """Another block stands by now: the first answer, sent again under its id, is still the first answer, and gives its receipt."""
+    job = at(jobs, Stage.BLOCKED)
+    first = job.seat("ann").resolve("here", id="r1")
+    job.seat("wes").block("another key", "ann")
+    assert place.reopen().seat("job", "ann").resolve("here", id="r1") == first
+    assert place.open().job("job").stage is Stage.BLOCKED
+
+
 def test_a_seat_may_name_the_seq_it_read(jobs: Jobs) -> None:
     """`expect` through a seat is the same as beneath it."""
     job = at(jobs, Stage.READY)
