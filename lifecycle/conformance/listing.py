@@ -233,8 +233,9 @@ class Listing(StoreCase):
         self.store.mark("child", head(failed), NOON, NOON)
         self.store.keep_refusal(refused("child", 1), None)
         feed, refusals = self.store.feed(), self.store.refusals("child")
-        self.clock.forward(hours=1)
+        now = self.clock.forward(hours=1)
         self.store.reindex(lambda entries: listed(list(entries)))
+        self.clock.forward(hours=1)
         for store in (self.store, self.another()):
             assert [told(entry) for _, entry in store.feed()] == [told(entry) for _, entry in feed]
             assert store.refusals("child") == refusals
@@ -242,7 +243,7 @@ class Listing(StoreCase):
                 ("parent", Stage.WORKING, None), ("child", Stage.ERROR, None), ("other", Stage.REQUESTED, None),
             ]  # fmt: skip
             assert [row.job for row in store.find(Query(parent="parent"))] == ["child"]
-            assert store.renewals_since() == self.clock.now
+            assert store.renewals_since() == now
         found = self.store.read("child")
         assert found is not None and found[0] == head(failed), "the renewal is lost"
         self.expect_children_counted()

@@ -938,6 +938,21 @@ def test_case_82_a_sweep_loses_against_a_result(place: Place, jobs: Jobs, clock:
     assert wins == [Stage.UNVERIFIED] * 3  # before the list, before the read, before the write
 
 
+def test_case_82_a_sweep_that_lost_looks_again(place: Place, jobs: Jobs, clock: Clock) -> None:
+    """What comes between the read and the write does not put the deadline off: the same sweep makes it lapse after all."""
+    job = at(jobs, Stage.WORKING, complete_by=NOON + MINUTE)
+    clock.ticks(MINUTE)
+
+    def progresses() -> None:
+        clock.ticks(-SECOND)
+        STEPS["progress"](job.seat)
+        clock.ticks(SECOND)
+
+    between = Between(jobs.store, 2, progresses)  # after the list and the read, before the write
+    assert [receipt.act for receipt in place.over(between).sweep()] == ["lapse"]
+    assert lines(job)[3:] == ["progress", "lapse"]
+
+
 def test_case_83_a_lease_does_not_run_while_others_owe_a_decision(jobs: Jobs, clock: Clock) -> None:
     """A lease of 60 s and an approval that may take a day: the job waits, and nobody's lease runs."""
     short = Intervals(lease=60 * SECOND, stall=60 * SECOND)

@@ -57,7 +57,7 @@ def requested(jobs: Jobs, names: Sequence[str]) -> None:
 def test_case_87_cancel_against_accept_a_thousand_times(place: Place, clock: Clock, racers: int) -> None:
     """Cancel against accept, 1,000 times on both stores; and by three engines: every time the outcome is that of a serial order."""
     engines = [place.open() for _ in range(racers)]
-    names = [f"j{n}" for n in range(1_000 if racers == 2 or place.url == "memory:" else 300)]
+    names = [f"j{n}" for n in range(1_000 if racers == 2 or place.url == "memory:" else 200)]
     requested(engines[0], names)
     seen: set[tuple[object, ...]] = set()
     with Racers(racers) as line:
