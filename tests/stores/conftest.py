@@ -1,15 +1,12 @@
-"""A place for a store and a store there; and asserts of the shipped suite that tell what they compared."""
+"""A place for a store, and a store there."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from lifecycle.conformance.logs import Clock
+from lifecycle.conformance.stores.logs import Clock
 from lifecycle.stores.sqlite import SqliteStore
-
-for room in ("keeping", "listing", "racing"):
-    pytest.register_assert_rewrite(f"lifecycle.conformance.{room}")
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from typing import Any
 
-from lifecycle.conformance.logs import begun, then
+from lifecycle.conformance.stores.logs import begun, then
 from lifecycle.law.errors import Conflict, StoreError
 from lifecycle.law.log import Change
 from lifecycle.stores.sqlite import SqliteStore

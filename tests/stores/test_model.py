@@ -11,7 +11,7 @@ from attrs import evolve
 from hypothesis import Phase, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from lifecycle.conformance.logs import NOON, Clock, begun, head, listed, then
+from lifecycle.conformance.stores.logs import NOON, Clock, begun, head, listed, then
 from lifecycle.law.errors import Conflict
 from lifecycle.law.log import Change, Head, Query, Row, Store
 from lifecycle.law.states import Stage

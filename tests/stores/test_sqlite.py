@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from lifecycle.conformance.logs import listed
+from lifecycle.conformance.stores.logs import listed
 from lifecycle.law.errors import StoreBusy
 from lifecycle.law.log import Query
 from lifecycle.stores.sqlite import SqliteStore

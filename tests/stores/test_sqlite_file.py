@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lifecycle.conformance.logs import NOON, Clock, begun, head, listed, then
+from lifecycle.conformance.stores.logs import NOON, Clock, begun, head, listed, then
 from lifecycle.law.errors import CorruptLog, StoreError, StoreVersion
 from lifecycle.law.log import Query
 from lifecycle.law.states import OPEN, Stage

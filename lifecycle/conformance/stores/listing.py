@@ -5,8 +5,8 @@ from datetime import timedelta
 
 from attrs import evolve
 
-from lifecycle.conformance.keeping import conflict, told
-from lifecycle.conformance.logs import NOON, POISON, StoreCase, begun, everything, head, listed, then
+from lifecycle.conformance.stores.keeping import conflict, told
+from lifecycle.conformance.stores.logs import NOON, POISON, StoreCase, begun, everything, head, listed, then
 from lifecycle.law.errors import Conflict, KeptRefusal, Reason, Refusal
 from lifecycle.law.log import Change, Entry, Query, Row
 from lifecycle.law.states import OPEN, Stage

@@ -14,9 +14,9 @@
 Durability against a killed process, a full disk or a broken connection is a store's own, and so are the tests of it.
 """
 
-from lifecycle.conformance.keeping import Keeping
-from lifecycle.conformance.listing import Listing
-from lifecycle.conformance.racing import Racing
+from lifecycle.conformance.stores.keeping import Keeping
+from lifecycle.conformance.stores.listing import Listing
+from lifecycle.conformance.stores.racing import Racing
 
 
 class StoreSuite(Keeping, Listing, Racing):

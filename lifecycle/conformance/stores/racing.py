@@ -6,7 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from lifecycle.conformance.logs import StoreCase, begun, everything, head, then
+from lifecycle.conformance.stores.logs import StoreCase, begun, everything, head, then
 from lifecycle.law.errors import Conflict
 from lifecycle.law.log import Change, Entry, Head
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from lifecycle.conformance.logs import POISON, StoreCase, begun, everything, head, then
+from lifecycle.conformance.stores.logs import POISON, StoreCase, begun, everything, head, then
 from lifecycle.law.errors import Conflict
 from lifecycle.law.log import Change, Entry, Head, Query, Store, chained
 from lifecycle.law.states import Stage
