@@ -38,10 +38,10 @@ BY = {
 """Whose act it is to make. A lapse is nobody's: whoever sends one is not its party."""
 
 LIMITS = Limits(
-    revisions=4, deferrals=4, vetoes=4, reworks=4, conditions=6, calls=3, counters=4, blocks=4, proposals=4, entries=40, depth=3,
+    revisions=7, deferrals=7, vetoes=7, reworks=7, conditions=6, calls=3, counters=7, blocks=7, proposals=7, entries=40, depth=3,
     breadth=3,
 )  # fmt: skip
-"""Limits that a walk can come to. A subject that takes limits is best given these."""
+"""Limits that can be come to, and not by any walk that is about something else. A subject that takes limits is best given these."""
 
 BUILDS = Condition("builds", "the package builds", FileCheck("dist/it.whl"))
 READS = Condition("reads", "the page reads well")
@@ -161,7 +161,13 @@ SAYINGS: Mapping[str, Mapping[str, Saying]] = {
         "atomic": _request(requirements=(ATOMIC,)),
         "guarded": _request(requirements=(GUARDED,)),
         "parent": _just(goal="all of it", worker="ann", exclusions=(NO_NET,), intervals=_LONG, complete_by=NOON + AGES),
-        "below": lambda job, now: {"goal": "a part", "worker": "sub", "exclusions": (NO_NET,), "parent": JOB},
+        "below": _just(goal="a part", worker="sub", exclusions=(NO_NET,), parent=JOB),
+        **{
+            f"level-{n}": _just(goal="a part", worker=f"sub-{n}", exclusions=(NO_NET,), parent=f"level-{n - 1}" if n > 1 else JOB)
+            for n in range(1, LIMITS.depth + 2)
+        },
+        "hurried": _request(budget=Budget(seconds=60)),
+        "stalling": _request(intervals=Intervals(stall=HOUR / 2)),
         "again": _request(goal="build it otherwise"),
     },
     "revise": {
@@ -183,7 +189,8 @@ SAYINGS: Mapping[str, Mapping[str, Saying]] = {
         "again": _just(terms=ASKED, concern="too little", binding=True),
     },
     "defer": _spends(_until(HOUR)) | {
-        "asking": lambda job, now: {"until": now + HOUR, "need": Need("a key", "vic")}, "past": _until(timedelta(0)),
+        "asking": lambda job, now: {"until": now + HOUR, "need": Need("a key", "vic")},
+        "asking-spent": lambda job, now: {"until": now + HOUR, "need": Need("a key", "vic"), "spent": Spent(100)}, "past": _until(timedelta(0)),
         "nothing": lambda job, now: {"until": now + HOUR}, "again": _until(2 * HOUR),
         "stranger": lambda job, now: {"until": now + HOUR, "need": Need("a key", "eve")},
     },

@@ -152,7 +152,7 @@ def _may_do(place: Place, move: Step) -> bool:
 
 def forked(trial: Trial) -> Trial:
     """The same trial of the law alone, to go on with in another way."""
-    return Trial(None, trial.reference.copy(), list(trial.taken), list(trial.sent))
+    return Trial(None, trial.reference.copy(), list(trial.taken), list(trial.sent), trial.minted)
 
 
 def _place(flags: str, trial: Trial) -> Place:

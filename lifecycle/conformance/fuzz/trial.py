@@ -11,7 +11,7 @@ from attrs import define, field, frozen
 
 from lifecycle import machine
 from lifecycle.conformance.fuzz.reference import Reference
-from lifecycle.conformance.fuzz.sayings import BY, JOB, act_of
+from lifecycle.conformance.fuzz.sayings import BY, JOB, OTHER, PARENT, act_of
 from lifecycle.conformance.fuzz.sayings import LIMITS as TIGHT
 from lifecycle.conformance.fuzz.subject import Answer, Subject, Telling, scope_of
 from lifecycle.law.acts import Act
@@ -60,21 +60,21 @@ class Fault(Exception):
 class Step:
     """One step. `what` is an act, or one of `wait` (until the next deadline), `almost` (until just before it), `restart`.
 
-    `manner` is how the act is made, `by` who makes it if it is not its own party, `as_` an earlier step of this trial, counted from
-    its first act, whose id it takes; `stale` answers what stood before.
+    `manner` is how the act is made, `by` who makes it if it is not its own party. `back` takes the id of the act that was submitted
+    so many acts before: to repeat it, or in the manner `again` to say something else under its id. `stale` answers what stood before.
     """
 
     what: str
     manner: str = ""
     by: str = ""
     job: str = JOB
-    as_: int | None = None
+    back: int = 0
     stale: bool = False
 
     def __str__(self) -> str:
         words = [f"{self.what}:{self.manner}" if self.manner else self.what]
         words += [f"of {self.job}"] * (self.job != JOB) + [f"by {self.by}"] * bool(self.by) + ["to what was replaced"] * self.stale
-        return " ".join(words + [f"with the id of act {(self.as_ or 0) + 1}"] * (self.as_ is not None))
+        return " ".join(words + [f"with the id of {self.back} before"] * bool(self.back))
 
 
 def steps(text: str) -> tuple[Step, ...]:
@@ -100,6 +100,12 @@ class Trial:
     reference: Reference = field(factory=lambda: Reference(limits=TIGHT))
     taken: list[Step] = field(factory=list)
     sent: list[Sent] = field(factory=list)
+    minted: int = 0
+    """How many act ids were given."""
+    answer: Answer = None
+    """What the law answered to the last act."""
+    acts: int = 0
+    """How many steps were taken in all, forgotten ones too."""
     _seen: dict[str, Mapping[str, object]] = field(factory=dict)
     """What the subject told of each job after the last step."""
 
@@ -115,12 +121,13 @@ class Trial:
         self.reference.reset()
         if self.subject is not None:
             self.subject.reset()
-        self.taken, self.sent, self._seen = [], [], {}
+        self.taken, self.sent, self.minted, self._seen = [], [], 0, {}
 
     def take(self, *these: Step) -> "Trial":
         """Take these steps; Fault if one of them shows a fault."""
         for step in these:
             self.taken.append(step)
+            self.acts += 1
             try:
                 if step.what in _OTHERS:
                     _OTHERS[step.what](self, step)
@@ -131,6 +138,14 @@ class Trial:
                 raise
         return self
 
+    def probe(self, *these: Step) -> Answer:
+        """Take these steps, of which the last changes nothing, and forget that they were taken; what the last was answered."""
+        taken, sent = len(self.taken), len(self.sent)
+        self.take(*these)
+        answer = self.answer
+        del self.taken[taken:], self.sent[sent:]
+        return answer
+
     def sentence(self, step: Step) -> Sent:
         """The act that a step makes now."""
         job = self.reference.job(step.job)
@@ -138,17 +153,18 @@ class Trial:
         if step.stale and answers is not None:
             answers = next((one.id for one in self.sent if one.job == step.job and one.id != answers), "nothing")
         act = act_of(step.what, step.manner, job, self.reference.disk.now, answers)
-        if step.as_ is not None and step.as_ < len(self.sent):
-            old = self.sent[step.as_]
-            act = act if step.manner == "again" else old.act
-            return Sent(old.job, act, old.by, old.id)
-        return Sent(step.job, act, step.by or by_of(step), f"a{len(self.sent)}")
+        if step.back and step.back <= len(self.sent):
+            old = self.sent[-step.back]
+            return Sent(old.job, act if step.manner == "again" else old.act, old.by, old.id)
+        self.minted += 1
+        return Sent(step.job, act, step.by or by_of(step), f"a{self.minted}")
 
     def submit(self, one: Sent) -> Answer:
         """Both are given an act; what they answer, and how the jobs then stand, is held against each other."""
         before = self.reference.stage(one.job)
         expected = self.reference.submit(one.job, one.act, by=one.by, id=one.id)
         self.sent.append(one)
+        self.answer = expected
         if self.subject is None:
             return expected
         try:
@@ -262,12 +278,18 @@ def limits_of(subject: Subject) -> Limits:
 
 
 def by_of(step: Step) -> str:
-    """Whose act it is to make."""
-    if step.manner in ("parent", "other") or step.job in ("parent", "other"):
+    """Whose act it is to make: of the job its cast, of the others whoever was named there."""
+    if step.job == PARENT or step.job == OTHER:
         return "ann" if step.what == "accept" else "top"
-    if step.manner == "below":
-        return "wes"
-    return BY[step.what]
+    if step.job == JOB:
+        return BY[step.what]
+    above, worker = ("wes", "sub") if not step.job.startswith("level-") else _line(int(step.job.rpartition("-")[2]))
+    return above if BY[step.what] == "ann" else worker
+
+
+def _line(depth: int) -> tuple[str, str]:
+    """Who asks, and who works, so many levels below the job."""
+    return f"sub-{depth - 1}" if depth > 1 else "wes", f"sub-{depth}"
 
 
 _REASONS = frozenset(Reason)
