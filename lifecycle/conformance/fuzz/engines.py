@@ -98,8 +98,8 @@ class Stepping:
 class Caller:
     """One client: an engine of its own on the shared store."""
 
-    def __init__(self, engine: Engine, clock: Clock, turn: Turn | None = None) -> None:
-        self.engine, self._clock, self._turn = engine, clock, turn
+    def __init__(self, engine: Engine, clock: Clock) -> None:
+        self.engine, self._clock = engine, clock
 
     def submit(self, job: str, act: Act, *, by: str, id: str) -> Answer:
         """Make an act."""
@@ -111,8 +111,6 @@ class Caller:
 
     def advance(self, delta: timedelta) -> None:
         """Let time pass, and everything lapse that is due."""
-        if self._turn is not None:
-            self._turn("write")
         self._clock.now += delta
         while self.engine.sweep():
             pass
@@ -163,7 +161,7 @@ class EngineSubject:
 
     def clients(self, turns: Sequence[Turn]) -> Sequence[Caller]:
         """Engines of their own on the store."""
-        return [self._new_caller(Stepping(self.store, turn), turn) for turn in turns]
+        return [self._new_caller(Stepping(self.store, turn)) for turn in turns]
 
-    def _new_caller(self, store: Store, turn: Turn | None = None) -> Caller:
-        return Caller(Engine(store, limits=self.limits, law=self.law), self._clock, turn)
+    def _new_caller(self, store: Store) -> Caller:
+        return Caller(Engine(store, limits=self.limits, law=self.law), self._clock)

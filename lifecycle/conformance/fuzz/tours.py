@@ -131,7 +131,7 @@ def _explore(root: Place, trial: Trial, moves: Sequence[Step], arcs: dict[Place,
         for move in (Step("request", place.asked),) if place.stage is None else moves:
             if not _may_do(place, move):
                 continue
-            there = forked(here).take(move)
+            there = here.alone().take(move)
             new = taken(there)[len(taken(here)) :]
             to = _place(place.asked, there)
             if not new and to == place:
@@ -148,11 +148,6 @@ def _may_do(place: Place, move: Step) -> bool:
     if move.job == PARENT:
         return "child" in place.asked and not place.parent_over
     return move.what == "wait" or move.what in legal(place.stage)
-
-
-def forked(trial: Trial) -> Trial:
-    """The same trial of the law alone, to go on with in another way."""
-    return Trial(None, trial.reference.copy(), list(trial.taken), list(trial.sent), trial.minted)
 
 
 def _place(flags: str, trial: Trial) -> Place:

@@ -4,7 +4,7 @@ A step is data, and what it says depends only on how the job stands, so that any
 counterexample is made short. The first thing that is wrong ends the trial with a `Fault`, which says which sentence does not hold.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 
 from attrs import define, field, frozen
@@ -13,7 +13,7 @@ from lifecycle import machine
 from lifecycle.conformance.fuzz.reference import Reference
 from lifecycle.conformance.fuzz.sayings import BY, JOB, OTHER, PARENT, act_of
 from lifecycle.conformance.fuzz.sayings import LIMITS as TIGHT
-from lifecycle.conformance.fuzz.subject import Answer, Subject, Telling, scope_of
+from lifecycle.conformance.fuzz.subject import Answer, Subject
 from lifecycle.law.acts import Act
 from lifecycle.law.decide import answerable
 from lifecycle.law.errors import Reason
@@ -146,6 +146,32 @@ class Trial:
         del self.taken[taken:], self.sent[sent:]
         return answer
 
+    def alone(self) -> "Trial":
+        """The same trial of the law alone, to go on with in another way."""
+        return Trial(None, self.reference.copy(), list(self.taken), list(self.sent), self.minted)
+
+    def until(self, step: Step) -> timedelta:
+        """How long it is to the next deadline of the step's job; an hour, if it has none."""
+        due = self.reference.falls_due(step.job)
+        return max(timedelta(0), due - self.reference.disk.now) if due is not None else timedelta(hours=1)
+
+    def wait(self, delta: timedelta) -> None:
+        """Both let time pass."""
+        self.reference.advance(delta)
+        if self.subject is None:
+            return
+        try:
+            self.subject.advance(delta)
+        except Exception as error:
+            raise Fault(RAISED, f"to let time pass raised {type(error).__name__}: {error}") from error
+        self.look()
+
+    def restart(self) -> None:
+        """The subject is killed and started again."""
+        if self.subject is not None:
+            self.subject.restart()
+            self.look()
+
     def sentence(self, step: Step) -> Sent:
         """The act that a step makes now."""
         job = self.reference.job(step.job)
@@ -221,8 +247,8 @@ class Trial:
 def shown(subject: Subject, job: str) -> Mapping[str, object]:
     """What the subject tells of a job now: its stage, and its facts if it tells any."""
     try:
-        stage = subject.stage(job)
-        return {"stage": stage, **subject.facts(job)} if isinstance(subject, Telling) else {"stage": stage}
+        stage, tells = subject.stage(job), getattr(subject, "facts", None)
+        return {"stage": stage, **tells(job)} if tells is not None else {"stage": stage}
     except Exception as error:
         raise Fault(RAISED, f"to read `{job}` raised {type(error).__name__}: {error}") from error
 
@@ -309,32 +335,10 @@ def _differing(now: Mapping[str, object], before: Mapping[str, object]) -> str:
     return "; ".join(f"{name}: {_short(before.get(name))}, then {_short(now.get(name))}" for name in names)
 
 
-def _wait(trial: Trial, delta: timedelta) -> None:
-    trial.reference.advance(delta)
-    if trial.subject is None:
-        return
-    try:
-        trial.subject.advance(delta)
-    except Exception as error:
-        raise Fault(RAISED, f"to let time pass raised {type(error).__name__}: {error}") from error
-    trial.look()
-
-
-def _until(trial: Trial, step: Step) -> timedelta:
-    due = trial.reference.falls_due(step.job)
-    return max(timedelta(0), due - trial.reference.disk.now) if due is not None else timedelta(hours=1)
-
-
-def _restart(trial: Trial, step: Step) -> None:
-    trial.reference.restart()
-    if trial.subject is not None:
-        trial.subject.restart()
-        trial.look()
-
-
-_OTHERS = {
-    "wait": lambda trial, step: _wait(trial, _until(trial, step)),
-    "almost": lambda trial, step: _wait(trial, max(timedelta(0), _until(trial, step) - TICK)),
-    "tick": lambda trial, step: _wait(trial, TICK),
-    "restart": _restart,
+_OTHERS: Mapping[str, Callable[[Trial, Step], None]] = {
+    "wait": lambda trial, step: trial.wait(trial.until(step)),
+    "almost": lambda trial, step: trial.wait(max(timedelta(0), trial.until(step) - TICK)),
+    "tick": lambda trial, step: trial.wait(TICK),
+    "restart": lambda trial, step: trial.restart(),
 }
+"""The steps that are no acts."""
