@@ -3,8 +3,7 @@
 A check is a function of a session; it raises the `Fault` it finds. Nothing here knows what is checked.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from random import Random
+from collections.abc import Callable, Iterable
 
 from attrs import define, field, frozen
 
@@ -46,7 +45,7 @@ class Session:
     progress: Callable[[str, int, int], None] = lambda check, done, of: None
     """Called with the check's name, and how far it is."""
     steps: int = 0
-    """Steps taken so far, by all checks."""
+    """Steps taken by what makes its own trials."""
     _trials: list[Trial] = field(factory=list)
 
     @property
@@ -54,21 +53,15 @@ class Session:
         """What the subject claims to do."""
         return scope_of(self.subject)
 
+    @property
+    def taken(self) -> int:
+        """Steps taken so far, by all checks."""
+        return self.steps + sum(trial.acts for trial in self._trials)
+
     def trial(self) -> Trial:
         """A new trial, whose steps are counted."""
-        trial = Trial.of(self.subject)
-        self._trials = [trial]
-        return trial
-
-    def chance(self) -> Random:
-        """Chance that is the same in every run with this seed."""
-        return Random(self.seed)
-
-    def along(self, check: str, all_: Sequence[object], of: int | None = None) -> Iterable[object]:
-        """The same things, one by one, telling the progress."""
-        for done, one in enumerate(all_):
-            self.progress(check, done, of or len(all_))
-            yield one
+        self.steps, self._trials = self.taken, [Trial.of(self.subject)]
+        return self._trials[0]
 
 
 Check = Callable[[Session], Covered]
