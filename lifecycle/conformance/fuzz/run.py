@@ -149,3 +149,20 @@ def subject_at(target: str) -> Subject:
         missing = ", ".join(m for m in ("reset", "submit", "stage", "restart", "advance") if not hasattr(subject, m))
         raise TargetError(f"`{target}` is no subject, it has no {missing}; to mend it, give it the five methods of `Subject`")
     return subject
+
+
+def suite(make: Callable[[], Subject]) -> type:
+    """A test class for pytest, with one test for each check: `TestMine = suite(MyMachine)`."""
+
+    def test_of(name: str) -> Callable[[object], None]:
+        def test(self: object) -> None:
+            outcome = fuzz(make(), only=[name])
+            if outcome.found is not None:
+                raise outcome.found
+            (covered,) = outcome.covered
+            assert not covered.missing, f"{covered}: {', '.join(covered.missing)} were not tried"
+
+        test.__doc__ = f"{name}: nothing wrong is found, and all that is feasible was tried."
+        return test
+
+    return type("Fuzzed", (), {f"test_{name.replace(' ', '_')}": test_of(name) for name in CHECKS})
