@@ -109,15 +109,13 @@ def run_child(argv: Sequence[str], cwd: Path, env: Mapping[str, str], timeout: f
     output, errors = Output(), Output()
     started, begun = datetime.now(UTC), time.monotonic()
     process = _start(argv, cwd, {**env, MARK: mark}, merged)
-    try:
-        pipes = {process.stdout: output, process.stderr: errors}
-        with _reading(pipes) as selector:
+    with _reading({process.stdout: output, process.stderr: errors}) as selector:
+        try:
             ended = _follow(process, selector, begun + timeout)
+        finally:
             _kill(process.pid, mark)
-            _read(selector, time.monotonic() + DRAIN, None)
-    finally:
-        _kill(process.pid, mark)
-        process.wait()
+            process.wait()  # not before: until then the group's number is nobody else's
+        _read(selector, time.monotonic() + DRAIN, None)
     return Ran(process.returncode if ended else None, output, errors, started, datetime.now(UTC))
 
 
@@ -144,20 +142,20 @@ def _reading(pipes: Mapping[IO[bytes] | None, Output]) -> Iterator[selectors.Bas
             if pipe is not None:
                 os.set_blocking(pipe.fileno(), False)
                 selector.register(pipe, selectors.EVENT_READ, output)
-        yield selector
-        for pipe in pipes:
-            if pipe is not None:
-                pipe.close()
+        try:
+            yield selector
+        finally:
+            for pipe in pipes:
+                if pipe is not None:
+                    pipe.close()
 
 
 def _follow(process: "subprocess.Popen[bytes]", selector: selectors.BaseSelector, until: float) -> bool:
     """Read until the program ends, and say whether it did so in time."""
     _read(selector, until, process)
-    try:
-        process.wait(max(until - time.monotonic(), 0))
-    except subprocess.TimeoutExpired:
-        return False
-    return True
+    while not (ended := _ended(process)) and (left := until - time.monotonic()) > 0:  # it closed its output and runs on
+        time.sleep(min(left, 0.02))
+    return ended
 
 
 def _read(selector: selectors.BaseSelector, until: float, process: "subprocess.Popen[bytes] | None") -> None:
@@ -169,8 +167,12 @@ def _read(selector: selectors.BaseSelector, until: float, process: "subprocess.P
             key.data.write(data)
             if not data:
                 selector.unregister(key.fileobj)
-        if not ready and process is not None and process.poll() is not None:
+        if not ready and process is not None and _ended(process):
             return
+
+
+def _ended(process: "subprocess.Popen[bytes]") -> bool:
+    return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
 def _kill(group: int, mark: str) -> None:
