@@ -2,8 +2,8 @@
 
 No shell, no standard input, a session and process group of its own. At the time limit, and when it ends, the group is killed, and
 so is every process that left the group but still carries the run's mark in its environment (one that also wiped its environment,
-or runs as another user, is not found). If the runner itself is killed, nothing kills the child. **This is not a sandbox**: the child
-may read and write whatever the user may, and use the network.
+or runs as another user, is not found). If the runner itself is killed, nothing kills the child. **This is not a sandbox**: the
+child may read and write whatever the user may, and use the network.
 """
 
 import contextlib

@@ -12,7 +12,7 @@ from pydantic import JsonValue, TypeAdapter
 from ruamel.yaml import YAML
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
-from lifecycle.checks.faults import ContractError
+from lifecycle.checks.faults import ContractError, ContractFault
 from lifecycle.checks.layout.shape import checks_of, shaped
 from lifecycle.checks.layout.source import BYTES, Keys, Source, dotted, unreadable
 from lifecycle.checks.layout.toml import read_toml
@@ -80,7 +80,8 @@ def dumps(contract: Contract, format: Format) -> str:
         check["kind"] = source.kind  # a default, and yet what a reader looks for first
     if format == "toml":
         _no_null(data, ())
-        return tomli_w.dumps(data, multiline_strings=False)
+        text: str = tomli_w.dumps(data)
+        return text
     stream = io.StringIO()
     yaml = YAML()
     yaml.width = 1 << 20
@@ -112,8 +113,7 @@ def _format(path: Path) -> Format:
 
 def _no_null(value: JsonValue, keys: Keys) -> None:
     if value is None:
-        source = Source("contract", None, {})
-        raise ContractError("contract", [source.fault(keys, f"`{dotted(keys)}` is null, which TOML cannot say", "write it as YAML")])
+        raise ContractError("contract", [ContractFault(dotted(keys), "is null, which TOML cannot say", "write it as YAML")])
     if isinstance(value, dict | list):
         for key, item in value.items() if isinstance(value, dict) else enumerate(value):
             _no_null(item, (*keys, key))

@@ -25,7 +25,7 @@ class ContractFault:
 
 
 class ContractError(LifecycleError):
-    """A contract file that cannot stand. Remedy: the first fault's `mend`, at its line; `faults` holds all of them in file order."""
+    """A contract file that cannot stand. Remedy: the first fault's `mend`, at its line; `faults` holds all, in file order."""
 
     def __init__(self, file: str, faults: Sequence[ContractFault]) -> None:
         first = faults[0]

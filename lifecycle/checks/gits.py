@@ -4,6 +4,7 @@ Only commands that read, and none that would run what the repository's own confi
 system monitor, no replaced objects. Nothing here is written; what counts as changed is decided in `tree`.
 """
 
+import hashlib
 import os
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,7 +18,7 @@ from lifecycle.law.door import shown
 LINK, SUBMODULE, EXECUTABLE, PLAIN = "120000", "160000", "100755", "100644"
 """The modes that git gives a symlink, a submodule, a program and any other file."""
 
-_SAFE = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "-c", "core.quotePath=false")
+_SAFE = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "-c", "core.quotePath=false", "-c", "safe.directory=*")
 _SECONDS = 120.0
 
 
@@ -81,6 +82,13 @@ def staged_files(root: Path) -> dict[str, Kept]:
     return files
 
 
+def blob_id(data: bytes, digits: int) -> str:
+    """The id that git gives these bytes, in a repository whose ids have so many digits: 40 or 64."""
+    made = hashlib.new("sha1" if digits == 40 else "sha256", b"blob %d\0" % len(data), usedforsecurity=False)
+    made.update(data)
+    return made.hexdigest()
+
+
 def blobs(kept: Iterable[Kept]) -> Iterator[bytes]:
     """The bytes of each file, in order; of neighbours in one repository with one process."""
     group: list[Kept] = []
@@ -107,6 +115,8 @@ def _batch(group: list[Kept]) -> Iterator[bytes]:
                 raise WorkspaceError(f"`{one.oid}` is missing in `{one.repository}`; to mend it, fetch the base revision whole")
             data = process.stdout.read(int(told[2]))
             process.stdout.read(1)
+            if blob_id(data, len(one.oid)) != one.oid:
+                raise WorkspaceError(f"`{one.oid}` in `{one.repository}` is not what its name says; to mend it, fetch it anew")
             yield data
         process.stdin.close()
 
@@ -121,7 +131,13 @@ def _submodule(root: Path, oid: str) -> Mapping[str, Kept]:
 def _git(root: Path, *words: str) -> bytes:
     try:
         ran = subprocess.run(
-            ["git", *_SAFE, *words], cwd=root, env=_env(), stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS, check=False
+            ["git", *_SAFE, *words],
+            cwd=root,
+            env=_env(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_SECONDS,
+            check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise WorkspaceError(f"git cannot be asked about `{root}`: {error}; to mend it, install git and name a directory") from None
@@ -141,4 +157,6 @@ def _env() -> dict[str, str]:
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_TERMINAL_PROMPT": "0",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_ALLOW_PROTOCOL": "none",
     }

@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import fields
+from datetime import date, time
 from difflib import get_close_matches
 from typing import get_args
 
@@ -103,13 +104,13 @@ def _faults(source: Source, data: dict[str, JsonValue], verdict: bool) -> Iterat
         yield source.fault(("acceptance",), "accepts nothing, and a verdict is asked", "add a condition with its check")
 
 
-def _unstorable(source: Source, value: JsonValue, keys: Keys) -> Iterator[ContractFault]:
+def _unstorable(source: Source, value: JsonValue | date | time, keys: Keys) -> Iterator[ContractFault]:
     if isinstance(value, dict | list):
         pairs = value.items() if isinstance(value, dict) else enumerate(value)
         for key, item in pairs:
             yield from _unstorable(source, item, (*keys, key))
-    elif value is not None and not isinstance(value, str | int | float):
-        yield source.fault(keys, f"is a {type(value).__name__}", "write it as a text, in quotes")
+    elif isinstance(value, date | time):  # TOML has such values
+        yield source.fault(keys, "is a date or a time", "write it as a text, in quotes")
     elif isinstance(value, float) and not math.isfinite(value):
         yield source.fault(keys, "is no finite number", "write a finite number")
     else:
@@ -141,7 +142,7 @@ def _check(source: Source, keys: Keys, check: dict[str, JsonValue]) -> Iterator[
     for name in ("path", "cwd", "junit"):
         path = check.get(name)
         if isinstance(path, str) and path and plain(path) is None:
-            yield source.fault((*keys, name), f"`{shown(path, 80)}` leads outside the workspace", "write it from the top of the tree")
+            yield source.fault((*keys, name), f"`{shown(path, 80)}` leads outside the workspace", "write it from the top")
 
 
 def _scopes(source: Source, held: dict[str, JsonValue], keys: Keys) -> Iterator[ContractFault]:
@@ -153,8 +154,13 @@ def _scopes(source: Source, held: dict[str, JsonValue], keys: Keys) -> Iterator[
 
 def _twice(source: Source, data: dict[str, JsonValue]) -> Iterator[ContractFault]:
     """A record names what it decides by its id alone, so an id stands once in the whole file."""
+    for sections in ((*CHECKED, "non_goals"), ("evidence",)):
+        yield from _repeated(source, data, sections)
+
+
+def _repeated(source: Source, data: dict[str, JsonValue], sections: tuple[str, ...]) -> Iterator[ContractFault]:
     seen: dict[str, Keys] = {}
-    for section in (*CHECKED, "non_goals"):
+    for section in sections:
         for place, item in _items(data, section):
             id, keys = item.get("id"), (section, place, "id")
             if not isinstance(id, str):
@@ -195,8 +201,13 @@ def _timed(data: dict[str, JsonValue]) -> dict[str, JsonValue]:
 
 
 def _other_branch(fault: ErrorDetails) -> bool:
-    """Whether pydantic only says that a check, which is a table, is no text."""
-    return fault["type"] == "string_type" and "check" in fault["loc"] and str(fault["loc"][-1]).startswith("constrained-str")
+    """Whether pydantic only says that a check, which is a table, is no text; or that a text is no table."""
+    if "check" not in fault["loc"]:
+        return False
+    branch = str(fault["loc"][-1])
+    return (fault["type"] == "string_type" and branch.startswith("constrained-str")) or (
+        fault["type"] == "dict_type" and branch.startswith("tagged-union")
+    )
 
 
 def _told(source: Source, data: JsonValue, fault: ErrorDetails) -> ContractFault:
