@@ -91,10 +91,10 @@ def dumps(contract: Contract, format: Format) -> str:
 
 def schema() -> dict[str, JsonValue]:
     """JSON Schema of a contract file, for editors: times may be texts such as `10m`."""
-    made = _CONTRACT.json_schema(mode="validation")
+    made: dict[str, JsonValue] = _CONTRACT.json_schema(mode="validation")
     time: JsonValue = {"anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "pattern": "^[0-9][0-9.hmins ]*$"}]}
     for name, key in (("CommandCheck", "timeout"), ("MetricCheck", "timeout"), ("CallableCheck", "timeout"), ("Budget", "seconds")):
-        made["$defs"][name]["properties"][key] = time
+        _at(made, "$defs", name, "properties")[key] = time
     return {"$schema": SCHEMA, "$id": "lifecycle/contract/1", **made}
 
 
@@ -103,6 +103,14 @@ def new(id: str, goal: str) -> str:
     contract = Contract(id, "1", goal)
     head = tomli_w.dumps({"schema": contract.schema, "id": contract.id, "version": contract.version, "goal": contract.goal})
     return head + _TEMPLATE
+
+
+def _at(value: JsonValue, *keys: str) -> dict[str, JsonValue]:
+    for key in keys:
+        assert isinstance(value, dict)
+        value = value[key]
+    assert isinstance(value, dict)
+    return value
 
 
 def _format(path: Path) -> Format:

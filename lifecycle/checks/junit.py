@@ -63,9 +63,6 @@ def _flat(tree: JUnitXml | TestSuite) -> list[TestCase]:
             found.append(item)
         else:
             found += _flat(item)
-    if isinstance(tree, TestSuite):
-        for suite in tree.testsuites():
-            found += _flat(suite)
     return found
 
 
