@@ -86,7 +86,8 @@ def dumps(contract: Contract, format: Format) -> str:
     yaml = YAML()
     yaml.width = 1 << 20
     yaml.dump(_quoted(data), stream)
-    return stream.getvalue()
+    made: str = stream.getvalue()
+    return made
 
 
 def schema() -> dict[str, JsonValue]:
@@ -131,7 +132,8 @@ def _quoted(value: JsonValue) -> JsonValue:
     """Texts in quotes, so that no reader of another YAML takes one for a number, a date or a truth value."""
     match value:
         case str():
-            return DoubleQuotedScalarString(value)
+            text: str = DoubleQuotedScalarString(value)
+            return text
         case dict():
             return {_quoted_key(key): _quoted(item) for key, item in value.items()}
         case list():

@@ -3,7 +3,7 @@
 One class per remedy. A contract file may have many faults; one error tells all of them, each with its line.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from attrs import frozen
 
@@ -67,3 +67,15 @@ class NoAuthority(LifecycleError):
 
 class WorkspaceError(LifecycleError):
     """A workspace that cannot be read: no such directory, no such base revision. Remedy: what the message says."""
+
+
+class Undecided(LifecycleError):
+    """Nothing failed, and yet not all is known. Remedy: run what is `open` on what was delivered, or ask whom it asks."""
+
+    def __init__(self, job: str, open: Mapping[str, str]) -> None:
+        told = ", ".join(f"`{id}` {status}" for id, status in open.items())
+        super().__init__(f"job `{job}` cannot be judged yet: {told}; to mend it, run these on what was delivered, or judge `final`")
+        self.job, self.open = job, dict(open)
+
+    def __reduce__(self) -> tuple[type["Undecided"], tuple[str, dict[str, str]]]:
+        return type(self), (self.job, self.open)

@@ -52,7 +52,7 @@ def look_at_diff(check: DiffCheck, ground: Ground) -> Outcome:
     """
     patterns = check.scope or ground.scope
     covered = spec(patterns)
-    return _changes(ground, check.base, lambda path: covered.match_file(path), f"inside {', '.join(patterns) or 'nothing'}")
+    return _changes(ground, check.base, covered.match_file, f"inside {', '.join(patterns) or 'nothing'}")
 
 
 def look_at_untouched(check: Untouched, ground: Ground) -> Outcome:

@@ -7,6 +7,7 @@ an environment that is not here makes a check unavailable, unless the program is
 import json
 import re
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 from attrs import evolve
@@ -96,7 +97,7 @@ def _trial(check: CommandCheck, ground: Ground) -> Outcome:
             return Outcome("failed", f"there is no directory `{shown(check.cwd, 80)}` in the tree", argv=check.argv, cwd=check.cwd)
         argv, counted = _with_junit(check, tree, beside / "junit.xml")
         try:
-            program = [str(beside / "junit.xml") if word == JUNIT else word.replace(JUNIT, str(beside / "junit.xml")) for word in argv]
+            program = [word.replace(JUNIT, str(beside / "junit.xml")) for word in argv]
             ran = run_child(program, at, environment(beside, ground.workspace.root), check.timeout)
         except Missing as error:
             return _missing(str(error), check.argv)
@@ -105,7 +106,7 @@ def _trial(check: CommandCheck, ground: Ground) -> Outcome:
             return evolve(shows, status="failed", seen=f"{_ending(ran, check.timeout)}, asked for exit {check.exit}")
         if counted is None:
             if check.cases or check.min_cases:
-                return evolve(shows, status="unavailable", seen=f"cases are asked for, and no JUnit file; write `{JUNIT}` in `argv`")
+                return evolve(shows, status="unavailable", seen=f"no JUnit file to count cases in; write `{JUNIT}` in `argv`")
             return evolve(shows, status="passed", seen=f"exit {ran.exit}")
         try:
             return _counted(check, cases_in(counted), shows)
@@ -131,8 +132,8 @@ def _with_junit(check: CommandCheck, tree: Path, file: Path) -> tuple[tuple[str,
 
 
 def _is_pytest(argv: tuple[str, ...]) -> bool:
-    words = [Path(word).name for word in argv[:4]]
-    return words[0] in ("pytest", "py.test") or any(pair == ("-m", "pytest") for pair in zip(words, words[1:], strict=False))
+    words = ["run", *(Path(word).name for word in argv[:4])]
+    return any(before in ("-m", "run") and word in ("pytest", "py.test") for before, word in pairwise(words))
 
 
 def _counted(check: CommandCheck, cases: list[Case], shows: Outcome) -> Outcome:
