@@ -81,13 +81,13 @@ def _restore(copy: Path, files: dict[str, File], base: dict[str, Kept], scope: t
     covered = spec(scope)
     base = {path: kept for path, kept in base.items() if kept.mode != SUBMODULE}
 
-    def of_base(path: str) -> bool:
+    def restores(path: str) -> bool:
         return is_configuration(path) or bool(scope and not covered.match_file(path))
 
     differing = {p for p in files.keys() | base.keys() if p not in files or p not in base or not files[p].same(base[p])}
-    restored = sorted(path for path in differing if of_base(path))
+    restored = sorted(path for path in differing if restores(path))
     coming = {path: base[path] for path in restored if path in base}
-    settled = {path for path in base if of_base(path)}
+    settled = {path for path in base if restores(path)}
     going = {path for path in restored if path in files} | _in_the_way(files, settled)
     project = (copy / PROJECT).read_bytes() if PROJECT in files and PROJECT not in going and files[PROJECT].mode != LINK else None
     _remove(copy, going, files)

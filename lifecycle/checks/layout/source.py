@@ -14,8 +14,8 @@ Keys: TypeAlias = tuple[str | int, ...]
 Position: TypeAlias = tuple[int, int]
 """Line and column, both from 1."""
 
-BYTES = 1 << 20
-"""The largest contract file that is read: an act that carries a contract may not be larger either."""
+BYTES = 1 << 18
+"""The largest contract file that is read: more than a person reads, and less than one act may hold."""
 NODES = 20_000
 """The most values in one file, aliases of YAML counted as often as they are used: an alias bomb ends here."""
 

@@ -9,7 +9,7 @@ from tree_sitter import Language, Node, Parser
 
 from lifecycle.checks.layout.source import NODES, Keys, Position, Source, unreadable
 
-_AT = re.compile(r" \(at line (\d+), column (\d+)\)$")
+_AT = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 
 
 def read_toml(text: str, file: str) -> Source:
@@ -19,7 +19,7 @@ def read_toml(text: str, file: str) -> Source:
     except tomllib.TOMLDecodeError as error:
         told = str(error)
         at = _AT.search(told)
-        position = (int(at[1]), int(at[2])) if at else None
+        position = (int(at[1]), int(at[2])) if at and at[1] else (text.count("\n") + 1, len(text) - text.rfind("\n"))
         what = _AT.sub("", told)
         raise unreadable(file, f"no TOML: {what[:1].lower()}{what[1:]}", "write it as TOML 1.0", position) from None
     except RecursionError:
