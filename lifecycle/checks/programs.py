@@ -5,6 +5,7 @@ an environment that is not here makes a check unavailable, unless the program is
 """
 
 import json
+import math
 import re
 import sys
 from itertools import pairwise
@@ -25,7 +26,7 @@ JUNIT = "{junit}"
 CASES = 200
 """Case ids that a record keeps, those that are asked for first; `seen` says how many there were."""
 
-_NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
+_NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 
 
 def run_command(check: CommandCheck, ground: Ground) -> Outcome:
@@ -54,7 +55,7 @@ def run_metric(check: MetricCheck, ground: Ground) -> Outcome:
     if ran.exit != 0:
         said = shown(ran.errors.text.strip()[-300:], 300)
         return evolve(shows, status="failed", seen=f"{_ending(ran, check.timeout)}{f': {said}' if said else ''}")
-    if not _NUMBER.fullmatch(text):
+    if not _NUMBER.fullmatch(text) or not math.isfinite(float(text)):
         return evolve(shows, status="failed", seen=f"`{shown(text, 80)}` is no number; print one finite number alone")
     value = float(text)
     holds = {

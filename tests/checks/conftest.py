@@ -8,7 +8,7 @@ import pytest
 
 from lifecycle import checks
 
-PYTEST = (sys.executable, "-m", "pytest", "-q")
+PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:hypothesispytest")  # one that takes long to import
 
 PRODUCT = """\
 RETRIES = 3

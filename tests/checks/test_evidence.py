@@ -15,13 +15,13 @@ GIVES_UP = "tests/test_retry.py::test_gives_up"
 WRONG = PRODUCT.replace("+ 1", "+ 2")
 
 
-def tested(workspace: checks.Workspace, *scope: str, argv: tuple[str, ...] = PYTEST, **more: object) -> CheckRecord:
+def shown_by(workspace: checks.Workspace, *scope: str, argv: tuple[str, ...] = PYTEST, **more: object) -> CheckRecord:
     check = CommandCheck(argv, **{"cases": (GIVES_UP,), "timeout": 60.0, **more})
     return checks.run(check, workspace, scope=scope or ("src/",))
 
 
 def test_a_sound_run_passes_and_its_record_keeps_what_it_showed(workspace: checks.Workspace) -> None:
-    record = tested(workspace, min_cases=2)
+    record = shown_by(workspace, min_cases=2)
     assert (record.status, record.exit) == ("passed", 0), record.seen
     assert record.seen == "1 of 1 trials passed: exit 0, 2 of 2 cases passed"
     assert record.cases == ("tests.test_retry::test_gives_up", "tests.test_retry::test_succeeds")
@@ -34,7 +34,7 @@ def test_a_sound_run_passes_and_its_record_keeps_what_it_showed(workspace: check
 
 def test_wrong_work_fails_and_its_record_says_which_case(repo: Repo, workspace: checks.Workspace) -> None:
     repo.write("src/retry.py", WRONG)
-    record = tested(workspace)
+    record = shown_by(workspace)
     assert (record.status, record.exit) == ("failed", 1)
 
 
@@ -52,7 +52,7 @@ IN_THE_PRODUCT = [_exits_zero, _patches_the_runner]
 @pytest.mark.parametrize("trick", IN_THE_PRODUCT, ids=lambda trick: trick.__name__)
 def test_a_product_that_ends_or_skips_the_run_does_not_pass(trick: object, repo: Repo, workspace: checks.Workspace) -> None:
     trick(repo)
-    assert tested(workspace).status == "failed"
+    assert shown_by(workspace).status == "failed"
 
 
 CONFTEST = """\
@@ -120,7 +120,7 @@ def test_configuration_in_the_workers_tree_has_no_say_even_in_scope(trick: objec
     trick(repo)
     repo.write("src/retry.py", WRONG)
     repo.commit()
-    assert tested(workspace, "**").status == "failed"
+    assert shown_by(workspace, "**").status == "failed"
 
 
 @pytest.mark.parametrize("trick", [_conftest_at_the_top, _plugin_found_by_its_metadata, _runner_shadowed])
@@ -128,17 +128,17 @@ def test_these_tricks_would_work_on_the_workers_own_tree(trick: object, repo: Re
     trick(repo)
     repo.write("src/retry.py", WRONG)
     tree = checks.Workspace.at(repo.root, repo.commit())
-    assert tested(tree, "**").status == "passed"
+    assert shown_by(tree, "**").status == "passed"
 
 
 def test_a_test_made_weaker_or_deleted_comes_back_from_the_base(repo: Repo, workspace: checks.Workspace) -> None:
     repo.write("src/retry.py", WRONG)
     repo.write("tests/test_retry.py", "def test_gives_up():\n    pass\n")
-    assert tested(workspace).status == "failed"
+    assert shown_by(workspace).status == "failed"
     (repo.root / "tests/test_retry.py").unlink()
-    assert tested(workspace).status == "failed"
+    assert shown_by(workspace).status == "failed"
     repo.write("src/retry.py", PRODUCT)
-    assert tested(workspace).status == "passed"
+    assert shown_by(workspace).status == "passed"
 
 
 def test_a_directory_of_tests_that_became_a_link_comes_back(repo: Repo, workspace: checks.Workspace, tmp_path: Path) -> None:
@@ -148,14 +148,14 @@ def test_a_directory_of_tests_that_became_a_link_comes_back(repo: Repo, workspac
     (tmp_path / "fake/test_retry.py").write_text("def test_gives_up():\n    pass\n")
     (repo.root / "tests").symlink_to(tmp_path / "fake")
     repo.write("src/retry.py", WRONG)
-    assert tested(workspace).status == "failed"
+    assert shown_by(workspace).status == "failed"
     assert (tmp_path / "fake/test_retry.py").read_text() == "def test_gives_up():\n    pass\n"
 
 
 def test_a_test_deleted_in_scope_is_a_case_that_did_not_run(repo: Repo, workspace: checks.Workspace) -> None:
     (repo.root / "tests/test_retry.py").unlink()
     repo.write("tests/test_other.py", "def test_gives_up():\n    pass\n")
-    record = tested(workspace, "src/", "tests/")
+    record = shown_by(workspace, "src/", "tests/")
     assert record.status == "failed" and "did not run: tests/test_retry.py::test_gives_up" in record.seen
 
 
@@ -168,36 +168,36 @@ def test_a_required_case_that_is_skipped_or_expected_to_fail_does_not_count(
 ) -> None:
     text = TEST.replace("def test_gives_up", f"{mark}\ndef test_gives_up").replace("== 4", "== 5" if "xfail" in mark else "== 4")
     repo.write("tests/test_retry.py", "import pytest\n" + text)
-    record = tested(workspace, "tests/")
+    record = shown_by(workspace, "tests/")
     assert (record.status, record.exit) == ("failed", 0)
     assert "`tests.test_retry::test_gives_up` skipped" in record.seen
 
 
 def test_a_run_that_only_skips_exits_0_and_does_not_pass(repo: Repo, workspace: checks.Workspace) -> None:
     repo.write("tests/test_retry.py", "import pytest\npytestmark = pytest.mark.skip\n" + TEST)
-    record = tested(workspace, "tests/", cases=())
+    record = shown_by(workspace, "tests/", cases=())
     assert (record.status, record.exit) == ("failed", 0)
     assert "0 of 2 cases passed" in record.seen
 
 
 def test_a_deselected_case_did_not_run(workspace: checks.Workspace) -> None:
-    record = tested(workspace, argv=(*PYTEST, "-k", "succeeds"))
+    record = shown_by(workspace, argv=(*PYTEST, "-k", "succeeds"))
     assert (record.status, record.exit) == ("failed", 0)
     assert "did not run" in record.seen
 
 
 def test_too_few_cases_do_not_pass(workspace: checks.Workspace) -> None:
-    assert tested(workspace, min_cases=3).seen.endswith("at least 3 are asked for (2 of 2 cases passed)")
+    assert shown_by(workspace, min_cases=3).seen.endswith("at least 3 are asked for (2 of 2 cases passed)")
 
 
 def test_parameters_are_cases_each(repo: Repo, workspace: checks.Workspace) -> None:
     text = "import pytest\n@pytest.mark.parametrize('n', [1, 2, 'a::b'])\ndef test_gives_up(n):\n    {}\n"
     repo.write("tests/test_retry.py", text.format("pass"))
-    assert tested(workspace, "tests/", min_cases=3).status == "passed"
-    assert tested(workspace, "tests/", cases=(f"{GIVES_UP}[a::b]",)).status == "passed"
-    assert tested(workspace, "tests/", cases=(f"{GIVES_UP}[3]",)).status == "failed"
+    assert shown_by(workspace, "tests/", min_cases=3).status == "passed"
+    assert shown_by(workspace, "tests/", cases=(f"{GIVES_UP}[a::b]",)).status == "passed"
+    assert shown_by(workspace, "tests/", cases=(f"{GIVES_UP}[3]",)).status == "failed"
     repo.write("tests/test_retry.py", text.format("n == 2 and pytest.skip()"))
-    assert tested(workspace, "tests/").status == "failed"
+    assert shown_by(workspace, "tests/").status == "failed"
 
 
 # Other programs that write a JUnit file
@@ -221,26 +221,26 @@ def reporting(text: str, where: str = "{junit}") -> tuple[str, ...]:
         (SUITE.format(n=1, cases=CASE.replace("/>", "><skipped/></testcase>")), "failed"),
         (SUITE.format(n=1, cases=CASE.replace("one", "two")), "failed"),
         ("<testsuite>", "failed"),
-        ("", "failed"),
+        (" ", "failed"),
     ],
 )
 def test_cases_are_counted_whatever_the_header_says(text: str, status: str, workspace: checks.Workspace) -> None:
-    assert tested(workspace, argv=reporting(text), cases=("s::one",)).status == status
+    assert shown_by(workspace, argv=reporting(text), cases=("s::one",)).status == status
 
 
 def test_a_junit_file_that_was_there_before_says_nothing(repo: Repo, workspace: checks.Workspace) -> None:
     repo.write("src/out.xml", SUITE.format(n=1, cases=CASE))
     more = {"cases": ("s.one",), "junit": "src/out.xml"}
-    assert tested(workspace, argv=("true",), **more).seen == "exit 0, but the run wrote no JUnit file"
-    assert tested(workspace, argv=reporting(SUITE.format(n=1, cases=CASE), "src/out.xml"), **more).status == "passed"
+    assert shown_by(workspace, argv=("true",), **more).seen == "exit 0, but the run wrote no JUnit file"
+    assert shown_by(workspace, argv=reporting(SUITE.format(n=1, cases=CASE), "src/out.xml"), **more).status == "passed"
 
 
 def test_cases_without_a_file_to_count_them_in_are_unavailable(workspace: checks.Workspace) -> None:
-    assert tested(workspace, argv=("true",)).status == "unavailable"
+    assert shown_by(workspace, argv=("true",)).status == "unavailable"
 
 
 def test_cases_without_a_base_are_unavailable(repo: Repo) -> None:
-    assert tested(checks.Workspace.at(repo.root)).status == "unavailable"
+    assert shown_by(checks.Workspace.at(repo.root)).status == "unavailable"
 
 
 # The flaky example: every one of N trials, and a mended test that must fail on a changed product
@@ -250,15 +250,15 @@ def test_every_trial_must_pass_and_the_record_says_how_many_ran(repo: Repo, work
     count = tmp_path / "count"
     script = f"from pathlib import Path\np = Path({str(count)!r})\nn = p.read_text() if p.exists() else ''\np.write_text(n + 'x')\n"
     argv = (sys.executable, "-c", script + "raise SystemExit(len(n) == 2)")
-    assert tested(workspace, argv=argv, cases=(), repeat=5).seen == "trial 3 of 5: exit 1, asked for exit 0"
+    assert shown_by(workspace, argv=argv, cases=(), repeat=5).seen == "trial 3 of 5: exit 1, asked for exit 0"
     assert len(count.read_text()) == 3
-    record = tested(workspace, argv=argv, cases=(), repeat=3)
+    record = shown_by(workspace, argv=argv, cases=(), repeat=3)
     assert (record.status, record.seen) == ("passed", "3 of 3 trials passed: exit 0")
 
 
 def test_trials_leave_nothing_to_one_another_nor_to_the_workers_tree(repo: Repo, workspace: checks.Workspace) -> None:
     argv = (sys.executable, "-c", "import os; open('src/mark', 'x'); os.remove('src/retry.py')")
-    assert tested(workspace, argv=argv, cases=(), repeat=3).status == "passed"
+    assert shown_by(workspace, argv=argv, cases=(), repeat=3).status == "passed"
     assert repo.git("status", "--porcelain") == ""
 
 
@@ -280,7 +280,7 @@ def test_a_mended_test_must_fail_on_a_product_whose_retry_count_was_changed(repo
 
     def verdicts() -> tuple[str, str]:
         scope = ("tests/test_retry.py",)
-        return tested(workspace, *scope).status, tested(workspace, *scope, argv=argv, exit=1).status
+        return shown_by(workspace, *scope).status, shown_by(workspace, *scope, argv=argv, exit=1).status
 
     assert verdicts() == ("passed", "passed")
     repo.write("tests/test_retry.py", "from retry import attempts\n\ndef test_gives_up():\n    assert attempts(100) > 1\n")

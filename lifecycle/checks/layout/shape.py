@@ -44,7 +44,7 @@ CHECKED = ("acceptance", "invariants", "preconditions")
 """The sections whose items carry checks."""
 
 _MISSING = ("missing", "missing_argument")
-_TIME = re.compile(r"(?=\S)(?:(\d+(?:\.\d+)?) ?h)? ?(?:(\d+(?:\.\d+)?) ?m(?:in)?)? ?(?:(\d+(?:\.\d+)?) ?s)?")
+_TIME = re.compile(r"(?=\S)(?:(\d+(?:\.\d+)?) ?h)? ?(?:(\d+(?:\.\d+)?) ?m(?:in)?)? ?(?:(\d+(?:\.\d+)?) ?s)?", re.ASCII)
 _CONTRACT: TypeAdapter[Contract] = TypeAdapter(Contract)
 
 
