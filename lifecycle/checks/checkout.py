@@ -69,10 +69,7 @@ def is_configuration(path: str) -> bool:
     """Whether a file tells the test runner or the interpreter what to do; compiled code in a `__pycache__` does too."""
     parts = PurePosixPath(path).parts
     return (
-        parts[-1] in CONFIGURATION
-        or parts[0] in SHADOWS
-        or "__pycache__" in parts
-        or any(part.endswith(_LOADED) for part in parts)
+        parts[-1] in CONFIGURATION or parts[0] in SHADOWS or "__pycache__" in parts or any(part.endswith(_LOADED) for part in parts)
     )
 
 

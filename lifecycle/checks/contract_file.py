@@ -147,7 +147,7 @@ def _quoted_key(key: str) -> str:
 
 _WORDS = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
 
-_TEMPLATE = '''
+_TEMPLATE = """
 # Where the work may write: paths and patterns from the top of the repository.
 write_scope = []  # ["src/retry/", "tests/test_retry.py"]
 
@@ -191,4 +191,4 @@ text = "say what must be true when the work is done"
 # [owners]
 # user = "owner"
 # verifier = "checker"
-'''
+"""

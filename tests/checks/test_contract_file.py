@@ -85,7 +85,7 @@ def test_a_file_is_read_by_its_suffix(tmp_path: Path) -> None:
         checks.read(tmp_path / "c.json")
     with pytest.raises(checks.ContractError, match=r"absent.toml: cannot be read: no such file"):
         checks.read(tmp_path / "absent.toml")
-    (tmp_path / "latin.toml").write_bytes(HEAD.encode() + b'# caf\xe9\n')
+    (tmp_path / "latin.toml").write_bytes(HEAD.encode() + b"# caf\xe9\n")
     with pytest.raises(checks.ContractError, match=r"latin.toml:4:1: is no UTF-8"):
         checks.read(tmp_path / "latin.toml")
 
@@ -269,7 +269,9 @@ numbers = st.floats(allow_nan=False, allow_infinity=False)
 seconds = st.floats(0, 1e9)
 argv = st.lists(words, min_size=1, max_size=3).map(tuple)
 leaves = st.booleans() | st.integers(-(2**53) + 1, 2**53 - 1) | numbers | text
-json_values = st.recursive(leaves, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(text, inner, max_size=3), max_leaves=6)
+json_values = st.recursive(
+    leaves, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(text, inner, max_size=3), max_leaves=6
+)
 
 
 def built(kind: type, *args: st.SearchStrategy, **more: st.SearchStrategy) -> st.SearchStrategy:
@@ -328,7 +330,9 @@ def test_what_is_written_is_read_again(contract: Contract) -> None:
 @settings(max_examples=30)
 @given(contracts())
 def test_the_schema_knows_every_contract(contract: Contract) -> None:
-    jsonschema.Draft202012Validator(checks.schema()).validate(json.loads(TypeAdapter(Contract).dump_json(contract, exclude_none=True)))
+    jsonschema.Draft202012Validator(checks.schema()).validate(
+        json.loads(TypeAdapter(Contract).dump_json(contract, exclude_none=True))
+    )
 
 
 def test_the_schema_takes_times_as_texts_and_refuses_what_is_unknown() -> None:

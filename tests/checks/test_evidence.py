@@ -64,7 +64,11 @@ def pytest_runtest_makereport(item, call):
     outcome.get_result().outcome = "passed"
     outcome.get_result().longrepr = None
 """
-PLUGIN = {"evil.py": CONFTEST, "evil.egg-info/entry_points.txt": "[pytest11]\nevil = evil\n", "evil.egg-info/PKG-INFO": "Name: evil\n"}
+PLUGIN = {
+    "evil.py": CONFTEST,
+    "evil.egg-info/entry_points.txt": "[pytest11]\nevil = evil\n",
+    "evil.egg-info/PKG-INFO": "Name: evil\n",
+}
 
 
 def _conftest_at_the_top(repo: Repo) -> None:

@@ -7,7 +7,9 @@ import pytest
 from lifecycle import checks
 
 HEAD = 'id = "x"\nversion = "1"\ngoal = "g"\nwrite_scope = ["src/"]\n'
-SOUND = HEAD + """\
+SOUND = (
+    HEAD
+    + """\
 [[acceptance]]
 id = "a"
 text = "the tests pass"
@@ -24,6 +26,7 @@ owner = "ann"
 [owners]
 user = "ann"
 """
+)
 
 
 def found(text: str, tmp_path: Path) -> list[tuple[str, int | None]]:

@@ -171,7 +171,9 @@ OPS = ["<", "<=", "==", ">=", ">"]
 
 @settings(max_examples=20, deadline=None)
 @given(value=st.sampled_from([-1.5, 0.0, 6.99, 7.0, 1e300]), op=st.sampled_from(OPS), threshold=st.sampled_from([-1.5, 0.0, 7.0]))
-def test_every_comparison_is_what_it_says(value: float, op: str, threshold: float, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_every_comparison_is_what_it_says(
+    value: float, op: str, threshold: float, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     workspace = checks.Workspace.at(tmp_path_factory.mktemp("bare"))
     record = checks.run(MetricCheck("m", ("echo", repr(value)), op, threshold, "s"), workspace)
     assert record.status == ("passed" if eval(f"{value!r} {op} {threshold!r}") else "failed")
