@@ -1,4 +1,4 @@
-"""Programs as checks: their limits, their environment, and what a program that is not here comes to. Real processes, all of them."""
+"""Programs as checks: their limits, their environment, and what a program that is not here comes to. All real processes."""
 
 import os
 import sys
@@ -161,7 +161,8 @@ def test_a_metric_is_held_against_its_threshold(workspace: checks.Workspace) -> 
 
 
 @pytest.mark.parametrize("code", ["print('nan')", "print('inf')", "pass", "print('1 2')", "print('12 ms')", "print(1); exit(1)",
-                                  "print('1_0')", "print('0x1')", "print('-')", "print('١')", "print('9' * 9999)", "print('9' * 400)"])  # fmt: skip
+                                  "print('1_0')", "print('0x1')", "print('-')", "print('\\u0661')",
+                                  "print('9' * 9999)", "print('9' * 400)"])  # fmt: skip
 def test_what_is_no_finite_number_fails(code: str, workspace: checks.Workspace) -> None:
     assert measured(workspace, code, ">=", 0.0).status == "failed"
 
