@@ -352,7 +352,7 @@ def test_a_new_contract_can_be_read(id: str, goal: str) -> None:
 
 def test_a_new_contract_with_its_comments_taken_off_can_be_read() -> None:
     lines = checks.new("retry", "mend it").splitlines()
-    written = ("[", "id", "text", 'check = { kind = "command"', "evidence", "skip", "choice", "owner", "user", "verifier", "seconds")
+    written = ("[", "id", "text", 'check = { kind = "command"', "evidence", "skip", "choice", "owner", "user", "seconds")
     bare = [(line, line.removeprefix("# ")) for line in lines]
     kept = [said for line, said in bare if line == said or said.startswith(written)]
     contract = checks.parse("\n".join(kept), "toml")

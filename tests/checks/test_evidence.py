@@ -225,7 +225,7 @@ def reporting(text: str, where: str = "{junit}") -> tuple[str, ...]:
         (SUITE.format(n=1, cases=CASE.replace("/>", "><skipped/></testcase>")), "failed"),
         (SUITE.format(n=1, cases=CASE.replace("one", "two")), "failed"),
         ("<testsuite>", "failed"),
-        (" ", "failed"),
+        ("no xml", "failed"),
     ],
 )
 def test_cases_are_counted_whatever_the_header_says(text: str, status: str, workspace: checks.Workspace) -> None:
