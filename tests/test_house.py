@@ -48,6 +48,7 @@ LAW = (
 # What may be imported beside the standard library: by every room, and by one.
 DATA = {"attrs", "pydantic", "pydantic_core"}
 PACKAGES = {
+    "checks": {"junitparser", "pathspec", "psutil", "ruamel", "tomli_w", "tree_sitter", "tree_sitter_toml"},
     "machine": {"transitions"},
     "stores": {"psycopg", "psycopg_pool"},
     "conformance": {"hypothesis", "pytest"},
