@@ -47,11 +47,13 @@ class Approvals:
 
     def pending(self, job: str | None = None, *, by: str | None = None) -> list[Pending]:
         """The sets that wait for their approver, of one job or of all; with `by`, those that wait for that party."""
+        now = self.jobs.store.now()
         found = [self.jobs.job(name) for name in ([job] if job is not None else self._awaiting())]
         return [
             Pending(one.id, one.standing.id, one.parties.approver, one.standing.expires_at, one.standing.calls)
             for one in found
             if one.stage is Stage.AWAITING_APPROVAL and isinstance(one.standing, Proposal) and by in (None, one.parties.approver)
+            if one.standing.expires_at > now
         ]
 
     def decide(self, job: str, set_id: str, decisions: JsonValue, *, by: str) -> dict[str, Result]:
@@ -106,6 +108,7 @@ class Approvals:
 def ruled(turn: Turn, entries: Sequence[Entry]) -> Ruling:
     """What these entries say of the turn's set."""
     calls: tuple[ProposedCall, ...] = ()
+    verdicts: Mapping[str, str]
     for entry in entries:
         act = entry.act
         if isinstance(act, acts.Propose) and entry.id == turn.id:
@@ -114,6 +117,8 @@ def ruled(turn: Turn, entries: Sequence[Entry]) -> Ruling:
             continue
         elif isinstance(act, acts.Decide) and act.answers == turn.id:
             verdicts, why = judge(turn.id, calls, act.decisions)
+            if why and _other_digest(turn.id, calls, act.decisions):
+                verdicts = dict.fromkeys(verdicts, "mismatch")
             return Ruling(calls, True, verdicts, why, act.decisions, entry.by)
         elif isinstance(act, acts.Lapse) and act.cause is Cause.APPROVAL:
             return Ruling(calls, True, {call.id: "expired" for call in calls if call.gated})
@@ -137,7 +142,20 @@ def results(turn: Turn, ruling: Ruling, kept: Mapping[str, Claim | Result]) -> d
     return found
 
 
-_REJECTED: Mapping[str, Reason] = {"denied": "denied", "expired": "expired", "malformed": "malformed", "ended": "ended"}
+_REJECTED: Mapping[str, Reason] = {
+    "denied": "denied", "expired": "expired", "malformed": "malformed", "mismatch": "mismatch", "ended": "ended",
+}  # fmt: skip
+
+
+def _other_digest(set_id: str, calls: Sequence[ProposedCall], sent: JsonValue) -> bool:
+    """Whether all that is wrong with a bundle is a digest: it was made for other records than those stored."""
+    digests = {call.id: call.digest for call in calls}
+    words = sent.get("decisions") if isinstance(sent, dict) else None
+    if not isinstance(sent, dict) or not isinstance(words, list):
+        return False
+    mended = [{**word, "digest": digests.get(str(word.get("call")), "")} for word in words if isinstance(word, dict)]
+    whole = len(mended) == len(words) and all(isinstance(word, dict) and isinstance(word.get("digest"), str) for word in words)
+    return whole and not judge(set_id, tuple(calls), {**sent, "decisions": [*mended]})[1]
 
 
 def _standing(call: ProposedCall, ruling: Ruling, kept: Claim | Result | None, result: Result | None) -> Standing:

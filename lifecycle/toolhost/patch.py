@@ -42,6 +42,8 @@ def read(text: str) -> Patch:
     if file.source_mode not in MODES or file.target_mode not in MODES or _mode_changed(file):
         raise BadPatch("it changes the mode of the file")
     old, new = (None if name == NOWHERE else name for name in (file.source_file, file.target_file))
+    if len(file) and not _restated(file, whole):
+        raise BadPatch("its headers name different files")
     if old is None and new is None:
         raise BadPatch("it names no file")
     if any(name is not None and (not name or name.startswith('"')) for name in (old, new)):
@@ -90,5 +92,12 @@ def _lines(text: str) -> list[str]:
 
 
 def _mode_changed(file: PatchedFile) -> bool:
-    modes = (file.source_mode, file.target_mode)
+    """Whether it would change a mode, or make a file that can be run."""
+    modes = (file.source_mode or ("100644" if file.source_file == NOWHERE else None), file.target_mode)
     return None not in modes and modes[0] != modes[1]
+
+
+def _restated(file: PatchedFile, text: str) -> bool:
+    """Whether the lines above the hunks name the files that git's own header names."""
+    heads = {line.split("\t")[0] for line in text.split("\n") if line.startswith(("--- ", "+++ "))}
+    return {f"--- {file.source_file}", f"+++ {file.target_file}"} <= heads
