@@ -59,13 +59,15 @@ class Tree:
         full = os.path.join(os.path.realpath(self.root), place)
         try:
             told = os.lstat(full)
+            if not S_ISREG(told.st_mode):
+                raise EditRefused(place, "it is no file", "name a file")
+            if told.st_size > FILE_BYTES:
+                raise EditRefused(place, f"it has {told.st_size} bytes, {FILE_BYTES} are the limit", "edit it in another way")
+            return Path(full).read_bytes()
         except (FileNotFoundError, NotADirectoryError):
             return None
-        if not S_ISREG(told.st_mode):
-            raise EditRefused(place, "it is no file", "name a file")
-        if told.st_size > FILE_BYTES:
-            raise EditRefused(place, f"it has {told.st_size} bytes, {FILE_BYTES} are the limit", "edit it in another way")
-        return Path(full).read_bytes()
+        except OSError as error:
+            raise EditRefused(place, f"it cannot be read: {error.strerror}", "have it made readable") from error
 
     def replace(self, place: str, data: bytes, like: str, mark: str) -> None:
         """Write a file whole, or not at all, with the mode of another; on the disk before this returns. `mark` names the draft."""
@@ -90,12 +92,14 @@ class Tree:
         _sync(full.parent)
 
     def _spelled(self, path: str, top: str, place: str) -> None:
-        """Refuse a name that the file system takes for another: by case, or by another form of the same letters."""
+        """Refuse a name that the file system takes for another, by case or by another form of the same letters; and a loop."""
         at = top
         for part in place.split("/"):
             if os.path.lexists(os.path.join(at, part)) and part not in os.listdir(at):
                 raise EditRefused(path, f"`{shown(part)}` is spelled otherwise on the disk", "spell it as the disk does")
             at = os.path.join(at, part)
+            if os.path.islink(at):
+                raise EditRefused(path, f"`{shown(part)}` is a link that leads nowhere", "name a file")
 
 
 def _plain(path: str) -> str:

@@ -55,7 +55,7 @@ def raises(error: BaseException) -> object:
         ("write", Declared("full"), "failed error"),
         ("write", Kind("full"), "failed error"),
         ("write", OSError("broken pipe"), "unknown error"),
-        ("destructive", SystemExit(1), "unknown error"),
+        ("write", SystemExit(1), "unknown error"),
         ("read", OSError("broken pipe"), "failed error"),
         ("write", OperationBusy("op"), "unknown error"),
     ],
@@ -77,8 +77,8 @@ def test_an_executor_that_hangs(house: House, effect: str, expected: str) -> Non
 
 @pytest.mark.parametrize(
     ("output", "reason"),
-    [({"n": 1}, ""), ({"n": "1"}, "output"), (None, "output"), ({"n": 2**53}, "output"), ({"n": 1.5}, "output"), (object(), "output"),
-     ({"n": 1, "more": "x" * (1 << 20)}, "output")],
+    [({"n": 1}, ""), ({"n": "1"}, "output"), (None, "output"), ({"n": 2**53}, "output"), ({"n": 1.5}, "output"),
+     (object(), "output"), ({"n": 1, "more": "x" * (1 << 20)}, "output")],
     ids=["fits", "another type", "nothing", "too large an integer", "no integer", "no json", "a megabyte"],
 )  # fmt: skip
 def test_an_output_is_held_against_its_schema(house: House, output: object, reason: str) -> None:
