@@ -68,7 +68,8 @@ class Approvals:
             late = refused.reason in (LawReason.ALREADY_DECIDED, LawReason.CLOSED)
             if not late or not self._sent_before(job, set_id, decisions, by):
                 raise
-        return self.results(job, set_id)
+        turn = self.book.turn(job, set_id)  # a set that no host issued has none, and no results
+        return results(turn, self.ruling(turn), self.book.kept(turn)) if turn is not None else {}
 
     def results(self, job: str, set_id: str) -> dict[str, Result]:
         """The result of each call of a set (or of an ungated turn) that has one, in the order of the calls."""

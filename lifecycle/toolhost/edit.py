@@ -3,6 +3,7 @@
 Made once per operation id, whole or not at all; what stands here is the tool, and nothing of approvals.
 """
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -154,6 +155,8 @@ class Edit:
                 if (was is not None and _until(was) > self.store.now()) or not self.store.put(_LOCKS, key, text, was):
                     raise NotStarted(f"another edit of `{place}` is in flight")
                 mine[key] = text
+                if was is not None:
+                    self.tree.discard(place, str(json.loads(was)[0]))
             yield
         finally:
             for key, held in mine.items():
@@ -174,4 +177,4 @@ def _names(header: str | None) -> list[str]:
 
 
 def _until(lock: str) -> datetime:
-    return datetime.fromisoformat(lock.rsplit('"', 2)[1])
+    return datetime.fromisoformat(json.loads(lock)[2])

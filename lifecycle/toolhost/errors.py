@@ -10,7 +10,7 @@ from lifecycle.law.errors import LifecycleError
 
 Unfit = Literal["malformed_contract", "name_taken", "no_preview", "invalid_schema", "idempotency", "no_time", "unchecked"]
 """Why a tool is not registered."""
-Misproposed = Literal["no_calls", "call_id_twice", "unknown_tool", "arguments", "not_working", "turn_id_reused"]
+Misproposed = Literal["no_calls", "call_id_twice", "unknown_tool", "arguments", "not_working", "turn_id_reused", "too_large"]
 """Why a turn is no turn."""
 
 

@@ -18,6 +18,7 @@ from lifecycle.law.door import shown
 from lifecycle.law.errors import Refused
 from lifecycle.law.job import Job
 from lifecycle.law.states import ENDED, Stage
+from lifecycle.law.values import canonical
 from lifecycle.toolhost.approvals import Approvals, Ruling, ancestry, results
 from lifecycle.toolhost.calls import Call, Claim, Reason, Result, Slot, Turn
 from lifecycle.toolhost.errors import Misproposed, NotStarted, ProposalError
@@ -49,12 +50,12 @@ class Host(Approvals):
         self, jobs: Engine, registry: Registry, policy: Policy | None = None, *, question: Question | None = None,
         grace: timedelta = GRACE, on_step: Callable[[str], None] | None = None,
     ) -> None:  # fmt: skip
-        """`policy` is put into force if none is, or if it is stricter: PolicyRefused if it is looser than the one in force.
+        """`policy` is put into force if none is, or if it is stricter: PolicyRefused if it is looser. None: the one in force.
 
         `question` says which calls must be asked for where the mode is `policy`. `on_step` is told each durable step, after it.
         """
         super().__init__(jobs)
-        self.registry, self.in_force = registry, InForce.begin(jobs.store, policy or Policy())
+        self.registry, self.in_force = registry, InForce.begin(jobs.store, policy)
         self._gate = Gate(registry, self.in_force, question, _minted)
         self._grace, self._on_step, self._name = grace, on_step or _unheard, _minted()
 
@@ -97,10 +98,10 @@ class Host(Approvals):
 
     def decide(self, job: str, set_id: str, decisions: JsonValue, *, by: str) -> dict[str, Result]:
         """Send an approver's decisions, as `Approvals.decide`, and run what they approve."""
-        super().decide(job, set_id, decisions, by=by)
+        told = super().decide(job, set_id, decisions, by=by)
         self._on_step("decided")
         self.settle(job)
-        return self.results(job, set_id)
+        return self.results(job, set_id) if self.book.turn(job, set_id) is not None else told
 
     def settle(self, job: str) -> dict[str, dict[str, Result]]:
         """Run all that may run of the job's open turns, and look after what died on the way: the results, by turn.
@@ -120,6 +121,9 @@ class Host(Approvals):
         if twice := sorted({call.id for call in calls if [other.id for other in calls].count(call.id) > 1}):
             told = ", ".join(f"`{shown(id)}`" for id in twice)
             raise ProposalError(job.id, "call_id_twice", twice, f"call ids stand twice: {told}", "give each call an id of its own")
+        if (size := sum(_size(call.arguments) for call in calls)) > self.jobs.limits.payload_bytes:
+            what = f"arguments of {size} bytes, {self.jobs.limits.payload_bytes} are the limit"
+            raise ProposalError(job.id, "too_large", [call.id for call in calls], what, "put them into files and point at those")
         line, slots, unfit = ancestry(self.jobs, job), [], list[tuple[str, Misproposed, str]]()
         for call in calls:
             try:
@@ -189,8 +193,9 @@ class Host(Approvals):
         self._on_step("claimed")
         operation = Operation(slot.operation, turn.job, call, attempt, tool.contract.identity, seconds)
         try:
-            outcome = run(tool, tool.grant(deepcopy(slot.arguments), operation))
+            outcome = run(tool, grant := tool.grant(deepcopy(slot.arguments), operation))
         except NotStarted:
+            tool.withdraw(grant)
             self.book.put(turn, call, was, claim)  # nothing was changed: it stands as it stood
             return
         self._on_step("executed")
@@ -259,6 +264,13 @@ def _receipt(tool: Tool, operation: str) -> JsonValue:
 
 def _begun(kept: Claim | Result) -> datetime | None:
     return kept.at if isinstance(kept, Claim) else kept.started
+
+
+def _size(arguments: JsonValue) -> int:
+    try:
+        return len(canonical(arguments))
+    except (TypeError, ValueError, RecursionError):
+        return 0  # no JSON at all: the gate says so
 
 
 def _minted() -> str:

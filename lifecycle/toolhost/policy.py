@@ -83,10 +83,14 @@ class InForce:
     id: str
 
     @classmethod
-    def begin(cls, store: Store, given: Policy) -> "InForce":
-        """Put a policy into force where there is none yet, or where it is stricter; PolicyRefused if it is looser."""
-        held = cls(store, given.id)
-        held.change(given, by=None)
+    def begin(cls, store: Store, given: Policy | None) -> "InForce":
+        """Put a policy into force where there is none yet, or where it is stricter; PolicyRefused if it is looser.
+
+        Where none is given, the one in force stays; where none is, it is the strict one that `Policy()` is.
+        """
+        held = cls(store, (given or Policy()).id)
+        if given is not None or held.id not in store.shelf(_POLICIES):
+            held.change(given or Policy(), by=None)
         return held
 
     def policy(self) -> Policy:

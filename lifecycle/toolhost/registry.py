@@ -79,6 +79,10 @@ class Tool:
         self._granted[grant.token] = grant
         return grant
 
+    def withdraw(self, grant: Grant) -> None:
+        """Take a grant back that was not used."""
+        self._granted.pop(grant.token, None)
+
     def run(self, grant: Grant) -> JsonValue:
         """Run the executor on a grant, which is used up by that, whatever comes of it."""
         if self._granted.pop(grant.token, None) is not grant:

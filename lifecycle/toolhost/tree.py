@@ -73,7 +73,7 @@ class Tree:
         """Write a file whole, or not at all, with the mode of another; on the disk before this returns. `mark` names the draft."""
         full = Path(os.path.realpath(self.root), place)
         full.parent.mkdir(parents=True, exist_ok=True)
-        draft = full.with_name(f".{mark}.draft")
+        draft = full.with_name(_draft(mark))
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
         with os.fdopen(os.open(draft, flags, 0o644), "wb") as file:
             file.write(data)
@@ -84,6 +84,10 @@ class Tree:
             draft.chmod(S_IMODE(model.stat().st_mode))
         draft.replace(full)
         _sync(full.parent)
+
+    def discard(self, place: str, mark: str) -> None:
+        """Take away the draft that a dead edit left; one that is not dead after all then fails, and changes nothing."""
+        Path(os.path.realpath(self.root), place).with_name(_draft(mark)).unlink(missing_ok=True)
 
     def remove(self, place: str) -> None:
         """Take a file away; on the disk before this returns."""
@@ -100,6 +104,10 @@ class Tree:
             at = os.path.join(at, part)
             if os.path.islink(at):
                 raise EditRefused(path, f"`{shown(part)}` is a link that leads nowhere", "name a file")
+
+
+def _draft(mark: str) -> str:
+    return f".{mark}.draft"
 
 
 def _plain(path: str) -> str:

@@ -85,7 +85,7 @@ class House:
         self.url, self.clock, self.effects = url, clock, effects
         self.jobs = lifecycle.open(url, clock=clock)
 
-    def host(self, registry: Registry | None = None, policy: Policy = OPEN_WRITES, **fields: Any) -> Host:
+    def host(self, registry: Registry | None = None, policy: Policy | None = OPEN_WRITES, **fields: Any) -> Host:
         """A host over the store, with the tools above if no others are given."""
         return Host(self.jobs, registry if registry is not None else tools(self.effects), policy, **fields)
 

@@ -7,10 +7,27 @@ from pathlib import Path
 
 import pytest
 
-from lifecycle.toolhost import Host
+from lifecycle.toolhost import Host, NotStarted, Operation
+from lifecycle.toolhost.edit import Edit
+from lifecycle.toolhost.tree import Tree
 from tests.engine.stories import MINUTE, NOON, SECOND
 
-from .processes import AFTER, BEFORE, CALL, Place, at_disk, at_step, at_write, edit, edits, registry, story, told
+from .processes import (
+    AFTER,
+    BEFORE,
+    BEFORE_DIGEST,
+    CALL,
+    PATCH,
+    Place,
+    at_disk,
+    at_step,
+    at_write,
+    edit,
+    edits,
+    registry,
+    story,
+    told,
+)
 from .stage import OPEN_WRITES, working
 
 LATER = NOON + 10 * MINUTE
@@ -110,6 +127,21 @@ def test_an_edit_killed_at_the_disk_is_made_once(place: Place, event: str, count
     """Killed right before it opens, renames or removes a file: the next process finishes just that."""
     assert told(at_disk, place, event, count) == -9
     assert the_edit_ends(place)
+
+
+def test_a_file_whose_edit_died_is_free_again_when_its_time_is_up(place: Place) -> None:
+    """Killed inside an edit: until its time is up another edit of that file is not started; then the file is as it was, or new."""
+    assert told(at_disk, place, "os.rename", 1) == -9
+    other = {"path": "retry/a.py", "digest": BEFORE_DIGEST, "patch": PATCH.replace("+2", "+3")}
+    for time in (NOON + SECOND, LATER):
+        with Place(place.folder, time).jobs() as jobs:
+            does = Edit(Tree(place.tree, lambda path: True), jobs.store)
+            if time < LATER:
+                with pytest.raises(NotStarted):
+                    does(other, Operation("other", "job", "c2"))
+            else:
+                does(other, Operation("other", "job", "c2"))
+    assert {path.name: path.read_bytes() for path in (place.tree / "retry").iterdir()} == {"b.py": b"one\n3\n"}
 
 
 def the_edit_ends(place: Place) -> bool:

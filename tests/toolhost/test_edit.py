@@ -5,7 +5,6 @@ import hashlib
 import os
 import threading
 from collections.abc import Callable
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -239,17 +238,6 @@ def test_of_edits_that_race_for_one_file_one_is_made(desk: Desk) -> None:
         thread.join(30)
     made = [one for one in ended if one.startswith("one")]
     assert (len(ended), made) == (8, [desk.all()["retry/a.py"]])
-
-
-def test_a_lock_whose_edit_died_is_taken_over(desk: Desk, clock: Clock) -> None:
-    """While its time runs, the file is left alone; after that, the next edit is made."""
-    other = Edit(Tree(desk.root, covers), desk.store)
-    with other._alone({"retry/a.py"}, Operation("dead", "job", "c0", timeout=30.0)):
-        with pytest.raises(NotStarted):
-            desk.does(change())
-        clock.ticks(timedelta(seconds=30))
-        desk.does(change())
-    assert desk.all()["retry/a.py"] == "one\n2\n"
 
 
 def edits(house: House, root: Path) -> Registry:

@@ -6,6 +6,7 @@ import pytest
 from pydantic import JsonValue
 
 from lifecycle import Handle, JobNotFound, Stage
+from lifecycle.law.tools import ProposedCall
 from lifecycle.toolhost import (
     Approvals,
     Call,
@@ -136,6 +137,25 @@ def test_a_turn_asked_again_goes_on_where_it_was(house: House) -> None:
     with pytest.raises(ProposalError) as error:
         host.turn("job", [call("c1")], id="t1")
     assert (error.value.reason, house.effects.all) == ("turn_id_reused", ["look r", "gate c1"])
+
+
+def test_a_set_that_no_host_issued_is_decided_and_not_run(house: House) -> None:
+    """Proposed by a worker's own seat: the approver's word is taken, and there is nothing here to run."""
+    job = working(house.jobs)
+    host = house.host()
+    record = ProposedCall("c1", "gate", "sha256:01", "sha256:02", {"text": "a"})
+    set_id = job.seat("wes").propose([record]).id
+    bundle = words(host)
+    host = house.again(host)
+    assert (host.decide("job", set_id, bundle, by="app"), host.settle("job"), house.effects.all) == ({}, {}, [])
+
+
+def test_arguments_are_bounded(house: House) -> None:
+    """A turn's arguments of more than an act may hold: refused, gated or not, and nothing is kept."""
+    working(house.jobs)
+    with pytest.raises(ProposalError) as error:
+        house.host().turn("job", [call(f"c{n}", "look", "x" * 600_000) for n in range(2)])
+    assert (error.value.reason, house.effects.all) == ("too_large", [])
 
 
 BAD: list[tuple[str, list[Call], str]] = [
