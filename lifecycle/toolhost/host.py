@@ -238,9 +238,11 @@ class Host(Approvals):
 
 
 def _may_run(turn: Turn, slot: Slot, ruling: Ruling) -> bool:
-    """Whether nobody's word stands between a call and its run: it was approved, or needs no word and need not wait."""
-    if slot.fault:
-        return False
+    """Whether nobody's word stands between a call and its run: it was approved, or needs no word and need not wait.
+
+    What the gate rejected is never approved, as nobody is asked. That a write waits is asked of the ruling too, and not of the
+    stage alone: that may have been read a moment before another process proposed.
+    """
     if slot.call.gated:
         return ruling.verdicts.get(slot.call.id) == "approved"
     return slot.read or not turn.proposed or ruling.closed
