@@ -12,13 +12,14 @@
     host.decide(job.id, asked.set, pending.bundle({"c1": "approved"}), by="approver")["c1"].status     # executed, once
     host.settle(job.id)                                  # after a restart, anywhere: run what was approved and not started
 
-`Approvals(jobs)` is the approver's side alone: it needs no tools. `edit` and `testrun` are the two tools that ship.
+`Approvals(jobs)` is the approver's side alone: it needs no tools. `register_edit` and `register_test` give the two that ship.
 """
 
 from lifecycle.law.tools import ToolContract
 from lifecycle.toolhost.approvals import Approvals
 from lifecycle.toolhost.calls import Call, Pending, Result, Turn
 from lifecycle.toolhost.digests import digest
+from lifecycle.toolhost.edit import register_edit
 from lifecycle.toolhost.errors import (
     NotStarted,
     OperationBusy,
@@ -30,18 +31,23 @@ from lifecycle.toolhost.errors import (
     Ungranted,
 )
 from lifecycle.toolhost.host import Asked, Host
+from lifecycle.toolhost.operations import Operations
 from lifecycle.toolhost.policy import Policy, Profile
 from lifecycle.toolhost.registry import Operation, Registry, Tool
+from lifecycle.toolhost.testrun import register_test
+from lifecycle.toolhost.tree import EditRefused
 
 __all__ = [
     "Approvals",
     "Asked",
     "Call",
+    "EditRefused",
     "Host",
     "NotStarted",
     "Operation",
     "OperationBusy",
     "OperationConflict",
+    "Operations",
     "Pending",
     "Policy",
     "PolicyRefused",
@@ -56,4 +62,6 @@ __all__ = [
     "Turn",
     "Ungranted",
     "digest",
+    "register_edit",
+    "register_test",
 ]

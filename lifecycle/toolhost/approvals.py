@@ -62,14 +62,18 @@ class Approvals:
         The same bundle again, from the same party, is no second decision and gives the recorded results. What is malformed
         rejects every call.
         """
+        self.send(job, set_id, decisions, by=by)
+        turn = self.book.turn(job, set_id)  # a set that no host issued has none, and no results
+        return results(turn, self.ruling(turn), self.book.kept(turn)) if turn is not None else {}
+
+    def send(self, job: str, set_id: str, decisions: JsonValue, *, by: str) -> None:
+        """Send an approver's decisions, as `decide`, and ask nothing of what came of them."""
         try:
             self.jobs.submit(job, acts.Decide(answers=set_id, decisions=decisions), by=by)
         except Refused as refused:
             late = refused.reason in (LawReason.ALREADY_DECIDED, LawReason.CLOSED)
             if not late or not self._sent_before(job, set_id, decisions, by):
                 raise
-        turn = self.book.turn(job, set_id)  # a set that no host issued has none, and no results
-        return results(turn, self.ruling(turn), self.book.kept(turn)) if turn is not None else {}
 
     def results(self, job: str, set_id: str) -> dict[str, Result]:
         """The result of each call of a set (or of an ungated turn) that has one, in the order of the calls."""

@@ -98,10 +98,12 @@ class Host(Approvals):
 
     def decide(self, job: str, set_id: str, decisions: JsonValue, *, by: str) -> dict[str, Result]:
         """Send an approver's decisions, as `Approvals.decide`, and run what they approve."""
-        told = super().decide(job, set_id, decisions, by=by)
+        self.send(job, set_id, decisions, by=by)
         self._on_step("decided")
-        self.settle(job)
-        return self.results(job, set_id) if self.book.turn(job, set_id) is not None else told
+        settled = self.settle(job)
+        if set_id in settled:
+            return settled[set_id]
+        return self.results(job, set_id) if self.book.turn(job, set_id) is not None else {}
 
     def settle(self, job: str) -> dict[str, dict[str, Result]]:
         """Run all that may run of the job's open turns, and look after what died on the way: the results, by turn.

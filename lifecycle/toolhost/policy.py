@@ -12,7 +12,6 @@ from attrs import frozen
 from pydantic import Field, TypeAdapter
 from pydantic.dataclasses import dataclass
 
-from lifecycle.law.errors import Conflict
 from lifecycle.law.log import Store
 from lifecycle.law.tools import Approval, Effect, ToolContract
 from lifecycle.law.values import CLOSED, Id, Json, PartyId, Words
@@ -99,25 +98,22 @@ class InForce:
 
     def change(self, new: Policy, *, by: str | None) -> None:
         """Put a policy into force: a stricter one for anybody; a looser one, or one with other owners, for an owner of the old."""
-        was = self.store.shelf(_POLICIES).get(self.id)
         text = _POLICY.dump_json(new).decode()
-        if was == text:
-            return
-        if was is not None:
-            old = _POLICY.validate_json(was)
-            looser = loosened(old, new) + (["its owners"] if new.owners != old.owners else [])
-            if looser and by not in old.owners:
-                raise PolicyRefused(f"policy {self.id}", by, looser, old.owners)
-        if not self.store.put(_POLICIES, self.id, text, was):
-            raise Conflict(f"policy {self.id}", None, None)
+        while (was := self.store.shelf(_POLICIES).get(self.id)) != text:
+            if was is not None:
+                old = _POLICY.validate_json(was)
+                looser = loosened(old, new) + (["its owners"] if new.owners != old.owners else [])
+                if looser and by not in old.owners:
+                    raise PolicyRefused(f"policy {self.id}", by, looser, old.owners)
+            self.store.put(_POLICIES, self.id, text, was)  # if another process was first, it is judged again
 
     def restrict(self, job: str, profile: Profile) -> None:
         """Give a job a profile, or a stricter one than it has; its children are held to it too."""
-        was = self.store.shelf(_profile(job)).get("profile")
-        if was is not None and (looser := loosened(_PROFILE.validate_json(was), profile)):
-            raise PolicyRefused(f"profile of {job}", None, looser, ())
-        if not self.store.put(_profile(job), "profile", _PROFILE.dump_json(profile).decode(), was):
-            raise Conflict(job, None, None)
+        text = _PROFILE.dump_json(profile).decode()
+        while (was := self.store.shelf(_profile(job)).get("profile")) != text:
+            if was is not None and (looser := loosened(_PROFILE.validate_json(was), profile)):
+                raise PolicyRefused(f"profile of {job}", None, looser, ())
+            self.store.put(_profile(job), "profile", text, was)
 
     def mode(self, contract: ToolContract, jobs: Iterable[str]) -> Approval:
         """How strictly a tool is asked for on a job, given the job and its ancestors."""

@@ -77,6 +77,7 @@ def registry(place: Place, kind: str, at: str = "") -> Registry:
 
     fields: Mapping[str, Mapping[str, Any]] = {
         "plain": {}, "traced": {}, "keyed": {"idempotency_key": True}, "read": {"effect": "read"},
+        "free": {"approval": "none"},
     }  # fmt: skip
     reconcile = {"reconcile": lambda id: {"found": id} if id in effects.all else None} if kind == "traced" else {}
     held.register(contract("gate", **fields[kind]), execute, **reconcile)
