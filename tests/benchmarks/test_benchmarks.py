@@ -28,4 +28,5 @@ def test_the_cost_of_a_job_does_not_grow_with_the_number_of_jobs() -> None:
 def test_a_gated_call_costs_little_more_than_its_commits() -> None:
     files = sqlite.Files()
     figure = race("gated call", tools.ours(files), "its commits", tools.commits(files), None, rounds=3)
+    files.close()
     assert figure.ratio > 0.1
