@@ -14,8 +14,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from pydantic import JsonValue
 
 from lifecycle import LifecycleError, acts
+from lifecycle.law.terms import Intervals
 from lifecycle.toolhost import Call, NotStarted, Operation, Registry, Result
-from tests.engine.stories import MINUTE, Clock
+from tests.engine.stories import DAY, MINUTE, Clock
 
 from .stage import Effects, House, contract, working
 
@@ -23,6 +24,10 @@ JOBS = ("a", "b")
 jobs = st.sampled_from(JOBS)
 KINDS = ("gate", "keyed", "traced", "write", "look")
 MOODS = ("well", "well", "well", "not started", "lost", "lost before")
+
+
+PATIENT = Intervals(lease=20 * DAY, stall=20 * DAY)
+"""So that time lets sets lapse, and seldom jobs."""
 
 
 class Hosts(RuleBasedStateMachine):
@@ -38,7 +43,7 @@ class Hosts(RuleBasedStateMachine):
         self.ended: dict[tuple[str, str, str], Result] = {}
         self.sets: list[tuple[str, str]] = []
         for job in JOBS:
-            working(self.house.jobs, job)
+            working(self.house.jobs, job, intervals=PATIENT)
         self.host = self.house.host(self.tools())
 
     def tools(self) -> Registry:
@@ -111,7 +116,7 @@ class Hosts(RuleBasedStateMachine):
         self.house.clock.ticks(minutes * MINUTE)
         self.house.jobs.sweep()
 
-    @precondition(lambda self: self.count > 3)
+    @precondition(lambda self: self.count > 6)
     @rule(job=jobs)
     def ends(self, job: str) -> None:
         """The job is cancelled, whatever is open."""
