@@ -88,6 +88,20 @@ class Hosts(RuleBasedStateMachine):
             with suppress(LifecycleError):
                 self.host.decide(job, pending.set, bundle, by=by)
 
+    @rule(
+        job=jobs, kinds=st.lists(st.sampled_from(KINDS), min_size=1, max_size=3), mood=st.sampled_from(MOODS),
+        words=st.sampled_from(["approved", "approved", "denied"]), restart=st.booleans(),
+    )  # fmt: skip
+    def goes_through(self, job: str, kinds: list[str], mood: str, words: str, restart: bool) -> None:
+        """A whole turn while executors fare in one way, and a look after it once they fare in another."""
+        self.proposes(job, kinds)
+        was, self.mood = self.mood, mood
+        self.decides(job, words, "app")
+        self.mood = was
+        if restart:
+            self.restarts()
+        self.settles(job)
+
     @rule(job=jobs)
     def decides_past_the_host(self, job: str) -> None:
         """Approved from the approver's own seat; nothing is run until somebody settles."""
@@ -170,5 +184,5 @@ class Hosts(RuleBasedStateMachine):
         self.folder.cleanup()
 
 
-Hosts.TestCase.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
+Hosts.TestCase.settings = settings(max_examples=50, stateful_step_count=20, deadline=None)
 TestHosts = Hosts.TestCase
