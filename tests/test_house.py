@@ -54,6 +54,7 @@ PACKAGES = {
     "conformance": {"hypothesis", "pytest"},
     "demo": {"click", "rich"},
     "terminal": {"click", "rich"},
+    "toolhost": {"jsonschema", "referencing", "rfc8785", "unidiff"},
     "cli": {"click", "rich"},
 }
 

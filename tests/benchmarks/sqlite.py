@@ -59,6 +59,10 @@ class Files:
         self._count += 1
         return Path(self._held.name) / f"{self._count}.db"
 
+    def close(self) -> None:
+        """Take them all away."""
+        self._held.cleanup()
+
 
 def ours(files: Files, per_commit: int) -> Callable[[], int]:
     """Six changes for each job, so many changes in a commit: jobs side by side, as an orchestrator has them."""

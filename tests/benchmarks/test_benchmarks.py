@@ -1,7 +1,7 @@
 """The benchmarks run, and what is flat stays flat: small rounds, ratios only."""
 
 from lifecycle.law.log import Entry
-from tests.benchmarks import law, sqlite
+from tests.benchmarks import law, sqlite, tools
 from tests.benchmarks.measure import race
 
 
@@ -23,3 +23,10 @@ def test_the_cost_of_a_job_does_not_grow_with_the_number_of_jobs() -> None:
     (_, few), (_, many) = sqlite.growth((1_000, 20_000))
     for name in ("open", "read one", "list due", "one act"):
         assert many[name] < 5 * few[name] + 5, name
+
+
+def test_a_gated_call_costs_little_more_than_its_commits() -> None:
+    files = sqlite.Files()
+    figure = race("gated call", tools.ours(files), "its commits", tools.commits(files), None, rounds=3)
+    files.close()
+    assert figure.ratio > 0.1

@@ -1,0 +1,1 @@
+"""Tools and approvals: the specification."""
