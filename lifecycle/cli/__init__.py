@@ -1,0 +1,29 @@
+"""The command line: one function per verb, one module per family of verbs.
+
+The only room that reads the environment, picks a store by it, and prints. Every verb takes `--json`. A refusal, a missing job, a
+store that cannot be opened: one line on stderr and exit 1. A call that is not understood: exit 2.
+"""
+
+import click
+
+from lifecycle.cli import demo, jobs, machine
+from lifecycle.cli.options import Verbs
+
+
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="lifecycle")
+def main() -> None:
+    """Delegated jobs that obey one explicit finite-state machine.
+
+    \b
+    lifecycle demo                          nine states, real worker processes, under 20 seconds
+    lifecycle jobs                          what there is
+    lifecycle show JOB                      one job: where it stands, who may do what
+    lifecycle submit JOB --by coder '{"act": "accept"}'
+    lifecycle table                         every edge there is
+    """
+
+
+for _family in (demo, jobs, machine):
+    for _verb in _family.VERBS:
+        main.add_command(_verb)

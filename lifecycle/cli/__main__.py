@@ -1,0 +1,5 @@
+"""`python -m lifecycle.cli` is `lifecycle`."""
+
+from lifecycle.cli import main
+
+main()

@@ -1,0 +1,38 @@
+"""What every verb shares: the store and JSON options, how a store is opened, and how an error ends the program."""
+
+from pathlib import Path
+
+import click
+
+from lifecycle.jobs import Jobs
+from lifecycle.jobs import open as open_jobs
+from lifecycle.law.door import shown as printable
+from lifecycle.law.errors import LifecycleError, StoreError
+
+store_option = click.option(
+    "--store",
+    envvar="LIFECYCLE_STORE",
+    default="sqlite:///jobs.db",
+    show_default=True,
+    show_envvar=True,
+    metavar="URL",
+    help="Where the jobs are.",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of lines for a person.")
+
+
+class Verbs(click.Group):
+    """Errors of the library are one line and exit 1, whatever the verb."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except LifecycleError as error:
+            raise click.ClickException(printable(str(error), 2_000)) from error
+
+
+def opened(url: str, make: bool = False) -> Jobs:
+    """The jobs at a URL; a file that is not there is an error, unless the verb may make it."""
+    if not make and url.startswith("sqlite:///") and not Path(url[10:]).exists():
+        raise StoreError(f"no file `{printable(url[10:])}`; to mend it, name the store with --store URL or LIFECYCLE_STORE")
+    return open_jobs(url, sweep_every=None)
