@@ -355,7 +355,7 @@ class Reject(Answer):
 
 
 class Rework(Answer):
-    """The result is not yet what was asked: which conditions to mend."""
+    """The result is not yet what was asked: which conditions, exclusions or invariants to mend."""
 
     act: Literal["rework"] = "rework"
     reason: Words

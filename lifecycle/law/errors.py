@@ -33,6 +33,7 @@ class Reason(StrEnum):
     SPENT_DECREASED = "spent_decreased"
     SELF_JUDGED = "self_judged"
     EMPTY_ACCEPTANCE = "empty_acceptance"
+    DUPLICATE_ID = "duplicate_id"
     PARENT_NOT_ACTIVE = "parent_not_active"
     NOT_PARENTS_WORKER = "not_parents_worker"
     PARENT_TERMS = "parent_terms"

@@ -14,6 +14,7 @@ from attrs import evolve
 
 from lifecycle.law import acts, limits
 from lifecycle.law.errors import CorruptLog
+from lifecycle.law.guards.judging import standing_status
 from lifecycle.law.job import (
     NOTHING,
     Brief,
@@ -80,7 +81,6 @@ def _progress(draft: Draft, job: Job, entry: Entry, act: acts.Progress) -> None:
 
 def _accept(draft: Draft, job: Job, entry: Entry, act: acts.Accept) -> None:
     draft.terms = pledged(job.brief.terms, act)
-    draft.complete_by = _complete_by(job.brief, draft.terms)
     draft.standing = draft.pledge = Pledge(entry.id, act.advertisement, act.estimate, act.alongside)
     draft.pointed = draft.ran
 
@@ -129,7 +129,7 @@ def _defer(draft: Draft, job: Job, entry: Entry, act: acts.Defer) -> None:
 
 
 def _revise(draft: Draft, job: Job, entry: Entry, act: acts.Revise) -> None:
-    draft.terms = revised(job.brief.terms, act)
+    draft.terms = revised(job.brief, act)
     draft.brief = evolve(
         job.brief,
         id=entry.id,
@@ -143,7 +143,9 @@ def _revise(draft: Draft, job: Job, entry: Entry, act: acts.Revise) -> None:
 
 
 def _veto(draft: Draft, job: Job, entry: Entry, act: acts.Veto) -> None:
+    reviewed = draft.complete_by - _complete_by(job.brief, job.terms)
     draft.terms, draft.pledge = job.brief.terms, None
+    draft.complete_by = _complete_by(job.brief, draft.terms) + reviewed
     draft.tally = evolve(job.tally, vetoes=job.tally.vetoes + 1)
 
 
@@ -207,10 +209,10 @@ def replay(entries: Iterable[Entry], job: Job | None = None) -> Job:
 
 
 def rejected_as(job: Job, act: acts.Reject) -> Status:
-    """What a rejected result came to: failed if a check failed, a condition is not met or an exclusion broken."""
+    """What a rejected result came to: failed if a check of it failed, a condition is not met or an exclusion broken."""
     report = job.delivery.report if job.delivery else None
     told = [f.status for f in report.conditions] + [o.status for o in report.exclusions] if report else []
-    found = {record.status for record in act.checks}
+    found = {standing_status(job, record) for record in act.checks}
     return Status.FAILED if "failed" in found or "not_met" in told or "broken" in told else Status.UNRESOLVED
 
 

@@ -282,19 +282,27 @@ def asked(act: acts.Request) -> Terms:
     )
 
 
-def revised(old: Terms, act: acts.Revise) -> Terms:
-    """The terms after a revision: what it does not name stays."""
-    base = act.contract.terms if act.contract is not None else old
+def revised(brief: Brief, act: acts.Revise) -> Terms:
+    """The terms after a revision: what it does not name stays. A contract's own exclusions and constraints come and go with it.
 
-    def new(given: _T | None, kept: _T) -> _T:
-        return kept if given is None else given
+    Conditions take the place of a contract, whose exclusions and constraints then stay as the request's own.
+    """
+    old, rules = brief.terms, act.contract or (brief.contract if act.conditions is None else None)
+    base, was = (rules.terms if rules else Terms()), (brief.contract.terms if rules and brief.contract else Terms())
 
+    def joined(
+        theirs: tuple[_T, ...], before: tuple[_T, ...], kept: tuple[_T, ...], given: tuple[_T, ...] | None
+    ) -> tuple[_T, ...]:
+        own = given if given is not None else [one for one in kept if one not in before]
+        return theirs + tuple([one for one in own if one not in theirs])
+
+    conditions = base.conditions if rules else old.conditions
     return Terms(
-        new(act.conditions, base.conditions),
-        new(act.exclusions, base.exclusions),
-        new(act.requirements, old.requirements),
-        new(act.constraints, base.constraints),
-        act.budget or base.budget or old.budget,
+        conditions if act.conditions is None else act.conditions,
+        joined(base.exclusions, was.exclusions, old.exclusions, act.exclusions),
+        old.requirements if act.requirements is None else act.requirements,
+        joined(base.constraints, was.constraints, old.constraints, act.constraints),
+        act.budget or (act.contract.budget if act.contract else None) or old.budget,
         act.complete_by or old.complete_by,
     )
 

@@ -85,22 +85,23 @@ TABLE = (
 
 DEMANDS: Mapping[ActName, tuple[Demand, ...]] = {
     "request": (
-        asking.judged_by_others, asking.acceptance_listed, asking.parent_active, asking.parents_terms_kept,
+        asking.judged_by_others, asking.acceptance_listed, asking.ids_told_apart, asking.parent_active, asking.parents_terms_kept,
         asking.superseded_ended, bounds.few_conditions, bounds.tree_shallow, bounds.tree_narrow,
     ),
     "revise": (
-        asking.acceptance_listed, asking.parents_terms_kept, bounds.few_revisions, bounds.few_conditions, bounds.few_entries,
+        asking.acceptance_listed, asking.ids_told_apart, asking.parents_terms_kept, bounds.few_revisions, bounds.few_conditions,
+        bounds.few_entries,
     ),
-    "adopt": (asking.grounded, asking.offer_is_binding),
+    "adopt": (asking.grounded, asking.offer_is_binding, bounds.few_restated),
     "insist": (),
     "accept": (
-        working.spent_grows, asking.covers_request, asking.grounded, asking.checks_requesters, bounds.few_restated,
-        bounds.few_conditions, bounds.few_entries,
+        working.spent_grows, asking.ids_told_apart, asking.covers_request, asking.grounded, asking.checks_requesters,
+        bounds.few_restated, bounds.few_conditions, bounds.few_entries,
     ),
     "decline": (working.spent_grows,),
     "counter": (
-        working.spent_grows, asking.counter_keeps_parents, asking.terms_given, asking.counter_binding, bounds.few_conditions,
-        bounds.few_counters, bounds.few_entries,
+        working.spent_grows, asking.ids_told_apart, asking.counter_keeps_parents, asking.terms_given, asking.counter_binding,
+        bounds.few_conditions, bounds.few_counters, bounds.few_entries,
     ),
     "defer": (
         working.spent_grows, asking.until_in_range, asking.need_or_search, working.need_of_a_party, bounds.few_deferrals,
@@ -211,6 +212,8 @@ def enact(version: int, table: Iterable[Rows], final: frozenset[Stage] = FINAL) 
             raise ValueError(f"{edge}: another edge leaves there by the same act for the same reason")
         seen.add((row.origin, row.act, row.when))
         before = ways[row.origin].get(row.act)
+        if before is not None and not all(other.when for other in (*before.rows, row)):
+            raise ValueError(f"{edge}: an edge with no condition leaves nothing to the others of its act there")
         if before is not None and before.by is not row.by:
             raise ValueError(f"{edge}: the same act there is another party's")
         answers = row.act in ANSWERS_BRIEF | ANSWERS_STANDING

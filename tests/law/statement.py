@@ -31,7 +31,8 @@ APPROVAL, COMPLETE = DAY, 30 * DAY
 PRECEDENCE = (
     Reason.CLOSED, Reason.ILLEGAL, Reason.ALREADY_DECIDED, Reason.EXPIRED, Reason.UNKNOWN_SET, Reason.NOT_AUTHORISED,
     Reason.STALE_OFFER,
-    Reason.SPENT_DECREASED, Reason.SELF_JUDGED, Reason.EMPTY_ACCEPTANCE, Reason.PARENT_NOT_ACTIVE, Reason.NOT_PARENTS_WORKER,
+    Reason.SPENT_DECREASED, Reason.SELF_JUDGED, Reason.EMPTY_ACCEPTANCE, Reason.DUPLICATE_ID, Reason.PARENT_NOT_ACTIVE,
+    Reason.NOT_PARENTS_WORKER,
     Reason.PARENT_TERMS, Reason.NOT_ENDED, Reason.WEAKER_TERMS, Reason.UNGROUNDED, Reason.FOREIGN_CHECK, Reason.NO_TERMS,
     Reason.NOT_BINDING, Reason.OTHER_RULES, Reason.UNTIL_OUT_OF_RANGE, Reason.NOTHING_TO_POINT_AT, Reason.NO_NEED,
     Reason.UNKNOWN_PARTY, Reason.NOTHING_GATED, Reason.CHILDREN_OPEN, Reason.REPORT_INCOMPLETE, Reason.UNKNOWN_CONDITION,
@@ -324,20 +325,28 @@ def became_of(history: History) -> dict[str, str]:
 @remembered
 def asked(history: History) -> Terms:
     """What the request asks for, as revised: each field is what was said of it last."""
-    terms = _first_asked(born(history))
+    request = born(history)
+    rules, own = request.contract, Terms((), request.exclusions, (), request.constraints)
+    terms = _first_asked(request)
     for said in named(history, "revise"):
         act = said.act
         assert isinstance(act, acts.Revise)
-        if act.contract is not None:
-            theirs = act.contract.terms
-            kept = terms.requirements, terms.complete_by
-            terms = Terms(theirs.conditions, theirs.exclusions, kept[0], theirs.constraints, theirs.budget or terms.budget, kept[1])
+        if act.conditions is not None:  # the contract goes, and leaves what it excluded
+            rules, own = None, terms
+        rules = act.contract or rules
+        theirs = rules.terms if rules else Terms()
+        own = Terms(
+            own.conditions if act.conditions is None else act.conditions,
+            own.exclusions if act.exclusions is None else act.exclusions,
+            (),
+            own.constraints if act.constraints is None else act.constraints,
+        )
         terms = Terms(
-            terms.conditions if act.conditions is None else act.conditions,
-            terms.exclusions if act.exclusions is None else act.exclusions,
+            theirs.conditions if rules else terms.conditions if act.conditions is None else act.conditions,
+            theirs.exclusions + tuple(one for one in own.exclusions if one not in theirs.exclusions),
             terms.requirements if act.requirements is None else act.requirements,
-            terms.constraints if act.constraints is None else act.constraints,
-            act.budget or terms.budget,
+            theirs.constraints + tuple(one for one in own.constraints if one not in theirs.constraints),
+            act.budget or (act.contract and act.contract.budget) or terms.budget,
             act.complete_by or terms.complete_by,
         )
     return terms
@@ -505,11 +514,9 @@ def elapsed(history: History, stages: set[Stage], now: datetime) -> timedelta:
 
 
 def complete_by(history: History) -> datetime:
-    """When the work is due: as agreed, and the time that reviewer and verifier have taken since."""
+    """When the work is due: as asked or adopted, and the time that reviewer and verifier have taken since that was said."""
     agreed = in_force(history).complete_by or history[0].at + COMPLETE
-    if not taken(history):
-        return agreed
-    place = max(place for place, said in enumerate(history) if said.act.act in ("accept", "adopt"))
+    place = max(place for place, said in enumerate(history) if said.act.act in ("request", "revise", "adopt"))
     waits = {Stage.UNDER_REVIEW, Stage.DELIVERED}
     last = history[-1].at
     return agreed + elapsed(history, waits, last) - elapsed(history[: place + 1], waits, history[place].at)
@@ -674,8 +681,8 @@ def end(history: History) -> End | None:
 
 
 def rejected_as(history: History, act: acts.Reject) -> Status:
-    """Failed if a required check failed, a condition is not met or an exclusion broken; else nobody can say."""
-    failed = any(record.status == "failed" for record in act.checks)
+    """Failed if a check of this very result failed, a condition is not met or an exclusion broken; else nobody can say."""
+    failed = any(record.status == "failed" and fresh(history, record) for record in act.checks)
     return Status.FAILED if failed or reported(history, "not_met", "broken") else Status.UNRESOLVED
 
 
@@ -809,9 +816,13 @@ def _of_the_act(case: Case) -> Iterator[Reason]:
         case acts.Reject() as act:
             yield from _records(case, act.checks, set())
         case acts.Rework() as act:
-            yield from _records(case, act.checks, set())
-            if not set(act.mend) <= {condition.id for condition in in_force(history).conditions}:
-                yield Reason.UNKNOWN_CONDITION
+            yield from _records(case, act.checks, set(act.mend))
+
+
+def _same_id_twice(terms: Terms, rules: Contract | None) -> Iterator[Reason]:
+    called = [one.id for one in (*terms.conditions, *terms.exclusions, *terms.requirements, *(rules.invariants if rules else ()))]
+    if len(set(called)) != len(called):
+        yield Reason.DUPLICATE_ID
 
 
 def _too_many_conditions(terms: Terms, limits: Limits) -> Iterator[Reason]:
@@ -826,6 +837,7 @@ def _request(case: Case, act: acts.Request) -> Iterator[Reason]:
         yield Reason.SELF_JUDGED
     if act.contract is not None and act.verdict and not act.contract.acceptance:
         yield Reason.EMPTY_ACCEPTANCE
+    yield from _same_id_twice(terms, act.contract)
     if act.parent is not None and not (parent and stage(parent) in BEGUN | {Stage.UNDER_REVIEW}):
         yield Reason.PARENT_NOT_ACTIVE
     if parent and case.by != parties(parent)["worker"]:
@@ -851,7 +863,9 @@ def _drops_imposed(history: History, terms: Terms) -> bool:
 
 def _revise(case: Case, act: acts.Revise) -> Iterator[Reason]:
     history = case.history
-    terms = asked((*history, Said("new", act, case.by, case.now)))
+    revised = (*history, Said("new", act, case.by, case.now))
+    terms = asked(revised)
+    yield from _same_id_twice(terms, contract(revised))
     if verdict_asked(history) and act.contract is not None and not act.contract.acceptance:
         yield Reason.EMPTY_ACCEPTANCE
     if _drops_imposed(history, terms):
@@ -869,11 +883,14 @@ def _adopt(case: Case) -> Iterator[Reason]:
     terms = offered(asked(case.history), offer)
     if not all(grounded(requirement, stands_on(case.history)) for requirement in terms.requirements):
         yield Reason.UNGROUNDED
+    if len(named(case.history, "veto")) > case.limits.vetoes:
+        yield Reason.TOO_MANY_VETOES
 
 
 def _accept(case: Case, act: acts.Accept) -> Iterator[Reason]:
     wanted = asked(case.history)
     terms = stated(wanted, act)
+    yield from _same_id_twice(terms, contract(case.history))
     if (
         not set(wanted.conditions) <= set(terms.conditions)
         or drops_exclusion(terms.exclusions, wanted.exclusions)
@@ -893,8 +910,10 @@ def _counter(case: Case, act: acts.Counter) -> Iterator[Reason]:
     at_work = taken(case.history)
     if act.terms is None:
         yield Reason.NO_TERMS
-    elif _drops_imposed(case.history, act.terms):
-        yield Reason.WEAKER_TERMS
+    else:
+        yield from _same_id_twice(act.terms, contract(case.history))
+        if _drops_imposed(case.history, act.terms):
+            yield Reason.WEAKER_TERMS
     if at_work and not act.binding:
         yield Reason.NOT_BINDING
     if at_work and sum(stage(past) is Stage.RENEGOTIATING and past[-1].act.act == "counter" for past in prefixes(case.history)) >= (

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -31,6 +32,7 @@ from tests.law.script import (
     LOOKS,
     MINUTE,
     NO_NET,
+    NO_ROOT,
     NOON,
     READS,
     RULES,
@@ -195,6 +197,12 @@ def test_a_rejected_result_has_failed_only_if_something_shows_it(finding: str, r
     assert (job.termination.reason, job.termination.status) == (Ending.REJECTED, status)
 
 
+def test_a_check_that_failed_on_something_else_fails_no_result() -> None:
+    script = at(Stage.READY, conditions=(BUILDS,)).does("deliver", artifacts=(ARTIFACT,))
+    record = acts.CheckRecord("builds", "failed", artifact="sha256:dd")
+    assert script.does("reject", checks=(record,)).job.termination.status is Status.UNRESOLVED
+
+
 def test_a_broken_exclusion_fails_a_rejected_result() -> None:
     told = acts.Report((acts.Finding("reads", "met", "seen"),), (acts.Observance("no-net", "broken"),))
     job = at(Stage.READY, conditions=(READS,), exclusions=(NO_NET,)).does("deliver", report=told).does("reject").job
@@ -243,6 +251,23 @@ def test_a_contract_governs_until_a_revision_brings_another_or_conditions_of_its
     assert Script(contract=CONTRACT).does("counter").does("revise", goal="less").job.brief.contract == CONTRACT
     assert Script(contract=CONTRACT).does("counter").does("revise", conditions=(READS,)).job.brief.contract is None
     assert Script(conditions=(READS,)).does("counter").does("revise", contract=CONTRACT).job.brief.contract == CONTRACT
+
+
+def test_a_contracts_exclusions_come_and_go_with_it_and_the_requests_own_stay() -> None:
+    own = NO_ROOT
+    governed = Script(contract=CONTRACT, exclusions=(own,), constraints=("be quick",)).does("counter")
+    other = replace(CONTRACT, version="2", non_goals=(), constraints=("be slow",))
+    terms = governed.does("revise", contract=other).job.terms
+    assert terms.exclusions == (own,) and terms.constraints == ("be slow", "be quick")
+    terms = governed.does("counter").does("revise", contract=CONTRACT).job.terms
+    assert terms.exclusions == (NO_NET, own) and terms.constraints == ("be quick",)
+    terms = governed.does("counter").does("revise", exclusions=()).job.terms
+    assert terms.exclusions == (NO_NET,)
+
+
+def test_conditions_take_a_contracts_place_and_what_it_excluded_stays() -> None:
+    terms = Script(contract=CONTRACT).does("counter").does("revise", conditions=(LOOKS,)).job.terms
+    assert (terms.conditions, terms.exclusions) == ((LOOKS,), (NO_NET,))
 
 
 def test_whether_a_verdict_is_asked_is_fixed_by_the_request() -> None:

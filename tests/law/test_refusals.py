@@ -92,6 +92,7 @@ CASES: dict[Reason, Callable[[], Told]] = {
     Reason.SPENT_DECREASED: lambda: at(Stage.WORKING).does("progress", spent=Spent(9)).tries("progress", spent=Spent(8)),
     Reason.SELF_JUDGED: lambda: asks(verifier="wes"),
     Reason.EMPTY_ACCEPTANCE: lambda: asks(contract=Contract("c", "1", "build it"), verdict=True),
+    Reason.DUPLICATE_ID: lambda: asks(conditions=(READS,), exclusions=(Exclusion("reads", "nobody reads"),)),
     Reason.PARENT_NOT_ACTIVE: lambda: asks("wes", worker="sub", parent="p", world=World(parent=parent(Stage.REQUESTED))),
     Reason.NOT_PARENTS_WORKER: lambda: asks("ann", worker="sub", parent="p", world=World(parent=parent())),
     Reason.PARENT_TERMS: lambda: asks("wes", worker="sub", parent="p", world=World(parent=parent(exclusions=(NO_NET,)))),
@@ -234,6 +235,11 @@ def bounds(script: Script, wrong: Wrong, **limits: int) -> None:
     script.limits = Limits(**held)
 
 
+def namesake(wrong: Wrong, id: str) -> tuple[Exclusion, ...]:
+    """An exclusion that bears the id of another term, if that is what is to be wrong."""
+    return (Exclusion(id, "a namesake"),) if Reason.DUPLICATE_ID in wrong else ()
+
+
 def request(wrong: Wrong) -> Told:
     above = parent(Stage.DEFERRED if Reason.PARENT_NOT_ACTIVE in wrong else Stage.READY, exclusions=(NO_NET,))
     empty = {"contract": Contract("c", "1", "build it"), "verdict": True}
@@ -243,7 +249,7 @@ def request(wrong: Wrong) -> Told:
         reviewer="sub" if Reason.SELF_JUDGED in wrong else "vic",
         parent="p",
         supersedes="o" if Reason.NOT_ENDED in wrong else None,
-        exclusions=() if Reason.PARENT_TERMS in wrong else (NO_NET,),
+        exclusions=(*(() if Reason.PARENT_TERMS in wrong else (NO_NET,)), *namesake(wrong, "guarded")),
         requirements=(GUARDED,),
         limits=Limits(
             conditions=0 if Reason.TOO_MANY_CONDITIONS in wrong else 9,
@@ -259,7 +265,7 @@ def revise(wrong: Wrong) -> Told:
     script = below(verdict=True).does("counter", "sub", terms=Terms(exclusions=(NO_NET,)))
     bounds(script, wrong, revisions=0, conditions=0)
     empty = {"contract": Contract("c", "1", "build it")} if Reason.EMPTY_ACCEPTANCE in wrong else {}
-    exclusions = () if Reason.PARENT_TERMS in wrong else (NO_NET,)
+    exclusions = (*(() if Reason.PARENT_TERMS in wrong else (NO_NET,)), *namesake(wrong, "guarded"))
     by = "eve" if Reason.NOT_AUTHORISED in wrong else "wes"
     stale = {"answers": "a77"} if Reason.STALE_OFFER in wrong else {}
     return script.tries("revise", by, exclusions=exclusions, requirements=(GUARDED,), **empty, **stale)
@@ -267,7 +273,11 @@ def revise(wrong: Wrong) -> Told:
 
 def adopt(wrong: Wrong) -> Told:
     terms = Terms(requirements=(ATOMIC,) if Reason.UNGROUNDED in wrong else ())
-    return made(Script().does("counter", terms=terms, binding=Reason.NOT_BINDING not in wrong), "adopt", wrong)
+    script = Script(review=True)
+    if Reason.TOO_MANY_VETOES in wrong:
+        script.tells("accept veto")
+    bounds(script, wrong, vetoes=0)
+    return made(script.does("counter", terms=terms, binding=Reason.NOT_BINDING not in wrong), "adopt", wrong)
 
 
 def accept(wrong: Wrong) -> Told:
@@ -277,7 +287,8 @@ def accept(wrong: Wrong) -> Told:
     bounds(script, wrong, vetoes=0, conditions=0)
     kept, more = () if Reason.WEAKER_TERMS in wrong else (READS,), (SHIPS,) if Reason.FOREIGN_CHECK in wrong else (LOOKS,)
     advertisement = None if Reason.UNGROUNDED in wrong else ADVERT
-    return made(script, "accept", wrong, conditions=(*kept, *more), advertisement=advertisement)
+    stated = {"conditions": (*kept, *more), "exclusions": namesake(wrong, "atomic")}
+    return made(script, "accept", wrong, **stated, advertisement=advertisement)
 
 
 def counter(wrong: Wrong) -> Told:
@@ -287,7 +298,7 @@ def counter(wrong: Wrong) -> Told:
     by = "eve" if Reason.NOT_AUTHORISED in wrong else "sub"
     more = {"answers": "a77"} if Reason.STALE_OFFER in wrong else {}
     more |= {"spent": Spent(1)} if Reason.SPENT_DECREASED in wrong else {}
-    terms = None if Reason.NO_TERMS in wrong else Terms((READS,), kept)
+    terms = None if Reason.NO_TERMS in wrong else Terms((READS,), (*kept, *namesake(wrong, "reads")))
     return script.tries("counter", by, terms=terms, binding=Reason.NOT_BINDING not in wrong, **more)
 
 
@@ -371,30 +382,33 @@ LAWS = {
     "request": (
         request,
         [
-            *(Reason.SELF_JUDGED, Reason.EMPTY_ACCEPTANCE, Reason.PARENT_NOT_ACTIVE, Reason.NOT_PARENTS_WORKER),
-            *(Reason.PARENT_TERMS, Reason.NOT_ENDED),
+            *(Reason.SELF_JUDGED, Reason.EMPTY_ACCEPTANCE, Reason.DUPLICATE_ID, Reason.PARENT_NOT_ACTIVE),
+            *(Reason.NOT_PARENTS_WORKER, Reason.PARENT_TERMS, Reason.NOT_ENDED),
             *(Reason.TOO_MANY_CONDITIONS, Reason.TREE_TOO_DEEP, Reason.TREE_TOO_BROAD),
         ],
     ),
     "revise": (
         revise,
         [
-            *(Reason.NOT_AUTHORISED, Reason.STALE_OFFER, Reason.EMPTY_ACCEPTANCE, Reason.PARENT_TERMS),
+            *(Reason.NOT_AUTHORISED, Reason.STALE_OFFER, Reason.EMPTY_ACCEPTANCE, Reason.DUPLICATE_ID, Reason.PARENT_TERMS),
             *(Reason.TOO_MANY_REVISIONS, Reason.TOO_MANY_CONDITIONS, Reason.TOO_MANY_ENTRIES),
         ],
     ),
-    "adopt": (adopt, [Reason.NOT_AUTHORISED, Reason.STALE_OFFER, Reason.UNGROUNDED, Reason.NOT_BINDING]),
+    "adopt": (
+        adopt,
+        [Reason.NOT_AUTHORISED, Reason.STALE_OFFER, Reason.UNGROUNDED, Reason.NOT_BINDING, Reason.TOO_MANY_VETOES],
+    ),
     "accept": (
         accept,
         [
-            *(*EARLY, Reason.WEAKER_TERMS, Reason.UNGROUNDED, Reason.FOREIGN_CHECK),
+            *(*EARLY, Reason.DUPLICATE_ID, Reason.WEAKER_TERMS, Reason.UNGROUNDED, Reason.FOREIGN_CHECK),
             *(Reason.TOO_MANY_VETOES, Reason.TOO_MANY_CONDITIONS, Reason.TOO_MANY_ENTRIES),
         ],
     ),
     "counter": (
         counter,
         [
-            *(*EARLY, Reason.WEAKER_TERMS, Reason.NOT_BINDING),
+            *(*EARLY, Reason.DUPLICATE_ID, Reason.WEAKER_TERMS, Reason.NOT_BINDING),
             *(Reason.TOO_MANY_CONDITIONS, Reason.TOO_MANY_COUNTERS, Reason.TOO_MANY_ENTRIES),
         ],
     ),
@@ -800,6 +814,17 @@ def test_who_may_skip_a_check_may_not_waive_its_condition() -> None:
     assert script.refused("confirm", checks=checks, waivers=waivers).reason is Reason.NO_AUTHORITY
 
 
+def test_a_term_and_an_invariant_of_its_contract_are_told_apart_by_their_ids() -> None:
+    stays = Exclusion("stays", "nothing stays")
+    assert asks(contract=CONTRACT, exclusions=(stays,)).reason is Reason.DUPLICATE_ID
+    governed = Script(contract=CONTRACT)
+    assert governed.refused("accept", exclusions=(NO_NET, stays)).reason is Reason.DUPLICATE_ID
+    countered = governed.does("counter")
+    assert countered.refused("revise", exclusions=(stays,)).reason is Reason.DUPLICATE_ID
+    own = countered.does("revise", conditions=(Condition("stays", "it stays"),))
+    assert own.stage is Stage.REQUESTED, "the invariants went with the contract"
+
+
 def test_rework_names_conditions_in_force() -> None:
     told = at(Stage.DELIVERED).refused("rework", mend=("reads", "more"))
     assert told.reason is Reason.UNKNOWN_CONDITION
@@ -814,6 +839,15 @@ def test_a_reviewer_may_always_veto_and_the_worker_may_not_restate_for_ever() ->
     for _ in range(LIMITS.vetoes):
         script.tells("veto accept")
     assert script.does("veto").refused("accept").reason is Reason.TOO_MANY_VETOES
+
+
+def test_vetoed_terms_are_not_brought_back_for_ever_by_adopting_them_either() -> None:
+    script = at(Stage.UNDER_REVIEW)
+    for _ in range(LIMITS.vetoes):
+        script.tells("veto counter adopt")
+    told = script.tells("veto counter").refused("adopt")
+    assert (told.reason, "revise" in told.mend) == (Reason.TOO_MANY_VETOES, True)
+    assert script.does("revise").stage is Stage.REQUESTED
 
 
 def test_a_verifier_may_always_ask_for_rework_and_the_worker_may_not_deliver_for_ever() -> None:

@@ -29,7 +29,7 @@ from lifecycle.law.log import Entry
 from lifecycle.law.snapshot import dump, load
 from lifecycle.law.states import Cause, Stage
 from lifecycle.law.table import LAW
-from lifecycle.law.terms import Budget, Condition, Intervals, Need, Spent, Terms
+from lifecycle.law.terms import Budget, Condition, Exclusion, Intervals, Need, Spent, Terms
 from lifecycle.law.values import Named
 from tests.law import statement as law
 from tests.law.script import (
@@ -104,6 +104,7 @@ SPENDS: Contents = [{"spent": Spent(tokens, seconds=seconds)} for tokens, second
 RULED: Contents = [{"rules": RULES}, {}, {"rules": OTHER_RULES}]
 SMALL = Budget(tokens=20)
 NEW = Condition("fourth", "one too many")
+NAMESAKE = Exclusion("builds", "nothing that builds")
 
 
 def accepts(history: law.History, now: datetime) -> Contents:
@@ -116,7 +117,8 @@ def accepts(history: law.History, now: datetime) -> Contents:
         {"requirements": plus(asked.requirements, ATOMIC), "advertisement": ADVERT},
         {"requirements": tuple(replace(one, guard=FORGED) for one in asked.requirements)},
         {"conditions": tuple(Condition(c.id, c.text + "!", c.check) for c in conditions)}, {"conditions": conditions[1:]},
-        {"conditions": plus(conditions, NEW)}, {"conditions": plus(conditions, SHIPS)}, {"conditions": FOURTH}, *SPENDS,
+        {"conditions": plus(conditions, NEW)}, {"conditions": plus(conditions, SHIPS)}, {"conditions": FOURTH},
+        {"exclusions": plus(asked.exclusions, NAMESAKE)}, *SPENDS,
     ]  # fmt: skip
 
 
@@ -128,7 +130,8 @@ def counters(history: law.History, now: datetime) -> Contents:
         {"terms": changed(asked, conditions=(SHIPS,)), "binding": False}, {"terms": Terms(FOURTH)}, {"terms": atomic},
         {"terms": atomic, "advertisement": ADVERT}, {"terms": atomic, "binding": False}, {"terms": asked, "binding": False},
         {"terms": None, "binding": False}, {"terms": Terms(), "binding": False}, {"terms": changed(terms, budget=SMALL)},
-        {"terms": changed(terms, requirements=(replace(ATOMIC, guard=FORGED), replace(MENDABLE, guard=FORGED)))}, *SPENDS,
+        {"terms": changed(terms, requirements=(replace(ATOMIC, guard=FORGED), replace(MENDABLE, guard=FORGED)))},
+        {"terms": changed(asked, exclusions=plus(asked.exclusions, NAMESAKE))}, *SPENDS,
     ]  # fmt: skip
 
 
@@ -146,7 +149,7 @@ def revisions(history: law.History, now: datetime) -> Contents:
         {}, {"conditions": ()}, {"conditions": (BUILDS, LOOKS)}, {"exclusions": ()}, {"requirements": ()}, {"goal": "less"},
         {"requirements": (ATOMIC,)}, {"complete_by": now + DAY}, {"budget": Budget(tokens=1000)}, {"conditions": FOURTH},
         {"intervals": Intervals(respond=HOUR, lease=2 * HOUR)}, {"constraints": ("be quiet",)}, {"contract": CONTRACT},
-        {"contract": EMPTY},
+        {"contract": EMPTY}, {"exclusions": (NAMESAKE,)}, {"conditions": (Condition("stays", "it stays"),)},
     ]  # fmt: skip
 
 
@@ -196,12 +199,16 @@ def confirmations(history: law.History, now: datetime) -> Contents:
 
 def rejections(history: law.History, now: datetime) -> Contents:
     skipped = records(history, "skipped", authority="eve")
-    return [{}, {"checks": records(history, "failed")}, {"checks": records(history, "unavailable")}, {"checks": skipped}]
+    elsewhere = records(history, "failed", artifact="sha256:dd")
+    return [
+        {}, {"checks": records(history, "failed")}, {"checks": records(history, "unavailable")}, {"checks": skipped},
+        {"checks": elsewhere},
+    ]  # fmt: skip
 
 
 def reworks(history: law.History, now: datetime) -> Contents:
     known = tuple(condition.id for condition in law.in_force(history).conditions)
-    return [{"mend": known or ("reads",)}, {"mend": ("reads",)}, {"mend": ("more",)}]
+    return [{"mend": known or ("reads",)}, {"mend": ("reads",)}, {"mend": ("more",)}, {"mend": ("no-net",)}, {"mend": ("stays",)}]
 
 
 def others(*contents: dict[str, object]) -> Callable[[law.History, datetime], Contents]:

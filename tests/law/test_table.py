@@ -184,6 +184,10 @@ FAULTY = {
     "an unknown origin": Rows("halt", WORKER, ("nowhere",), Stage.STOPPED),  # type: ignore[arg-type]
     "an edge out of a final stage": Rows("progress", WORKER, (Stage.ERROR,), Stage.WORKING),
     "an unknown act": Rows("to_result", WORKER, (Stage.WORKING,), Stage.UNVERIFIED),  # type: ignore[arg-type]
+    "an edge with no condition beside one": Rows("accept", WORKER, (Stage.REQUESTED,), Stage.UNDER_REVIEW),
+    "an edge with a condition beside one without": Rows(
+        "halt", WORKER, (Stage.STOPPING,), Stage.STOPPED, "", (lambda job, act: True,)
+    ),
     "the act of another party": Rows("progress", Role.REQUESTER, (Stage.READY,), Stage.BLOCKED, "", (lambda job, act: True,)),
 }
 

@@ -311,6 +311,17 @@ def test_time_under_review_is_added_to_completion() -> None:
     assert deadline(script.job) == (NOON + DAY + HOUR, Cause.COMPLETION)
 
 
+@pytest.mark.parametrize("names", ["accept", "counter adopt"])
+def test_time_under_a_review_that_ended_in_a_veto_is_added_too(names: str) -> None:
+    script = Script(complete_by=NOON + 2 * HOUR, review=True).tells(names).later(HOUR).does("veto").does("accept").does("clear")
+    assert script.job.complete_by == NOON + 3 * HOUR
+
+
+def test_a_revision_names_its_completion_anew() -> None:
+    script = Script(complete_by=NOON + 2 * HOUR, review=True).does("accept").later(HOUR).does("veto")
+    assert script.does("counter").does("revise", complete_by=NOON + 4 * HOUR).job.complete_by == NOON + 4 * HOUR
+
+
 def test_time_delivered_is_added_to_completion_each_time() -> None:
     script = at(Stage.DELIVERED, complete_by=NOON + HOUR)
     assert deadline(script.job) == (NOON + 7 * DAY, Cause.VERDICT)

@@ -7,7 +7,7 @@ from lifecycle.law.capability import Advertisement, ground
 from lifecycle.law.deadlines import respond_by
 from lifecycle.law.errors import Reason
 from lifecycle.law.guards.choices import offer_binding
-from lifecycle.law.guards.move import Fault, Move, ids, imposed, uncovered, unentailed
+from lifecycle.law.guards.move import Fault, Move, Stating, ids, imposed, stated, uncovered, unentailed
 from lifecycle.law.job import Offer, asked, pledged, revised
 from lifecycle.law.states import BOUND
 from lifecycle.law.terms import Requirements
@@ -35,6 +35,21 @@ def acceptance_listed(move: Move[acts.Request | acts.Revise]) -> Fault | None:
     return None
 
 
+def ids_told_apart(move: Move[Stating]) -> Fault | None:
+    """No two of the terms and invariants share an id: whoever reports, records or waives names one of them only."""
+    act, job = move.act, move.job
+    terms, contract = stated(job, act), getattr(act, "contract", None)
+    if terms is None:
+        return None
+    if contract is None and job is not None and not (isinstance(act, acts.Revise) and act.conditions is not None):
+        contract = job.brief.contract
+    named = (*terms.conditions, *terms.exclusions, *terms.requirements, *(contract.invariants if contract else ()))
+    if len(named) > 1 and len(ids(named)) < len(named):
+        twice = next(id for place, id in enumerate(one.id for one in named) if id in ids(named[:place]))
+        return Fault(Reason.DUPLICATE_ID, f"id `{twice}` stands twice in the terms", "give each its own")
+    return None
+
+
 def parent_active(move: Move[acts.Request]) -> Fault | None:
     """A parent is accepted or progressing, and only its worker delegates from it."""
     act, parent = move.act, move.world.parent
@@ -57,7 +72,7 @@ def parents_terms_kept(move: Move[acts.Act]) -> Fault | None:
         terms, exclusions, requirements = asked(act), list(parent.terms.exclusions), list(parent.terms.requirements)
     else:
         assert isinstance(act, acts.Revise) and job is not None
-        terms = revised(job.brief.terms, act)
+        terms = revised(job.brief, act)
         exclusions, requirements = imposed(job)
     missing = uncovered(terms.exclusions, exclusions) + unentailed(terms.requirements, requirements)
     if missing:

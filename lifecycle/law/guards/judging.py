@@ -25,7 +25,7 @@ def records_known(move: Move[acts.Confirm | acts.Reject | acts.Rework]) -> Fault
         if act.waivers:
             unknown |= ids(act.waivers) - decided_by_records(job)
     elif isinstance(act, acts.Rework):
-        unknown |= set(act.mend) - ids(job.terms.conditions)
+        unknown |= set(act.mend) - decided_by_records(job)
     if unknown:
         return Fault(Reason.UNKNOWN_CONDITION, f"not in force: {', '.join(sorted(unknown))}", "name terms in force")
     return None

@@ -6,16 +6,16 @@ lives what all of them share.
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Generic, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from attrs import define, frozen
 
 from lifecycle.law import acts
 from lifecycle.law.capability import Requirement
 from lifecycle.law.errors import Reason
-from lifecycle.law.job import Job
+from lifecycle.law.job import Job, asked, pledged, revised
 from lifecycle.law.limits import Limits
-from lifecycle.law.terms import Exclusion
+from lifecycle.law.terms import Exclusion, Terms
 from lifecycle.law.values import Named
 
 
@@ -55,6 +55,23 @@ class Move(Generic[A_co]):
     now: datetime
     world: World
     limits: Limits
+
+
+Stating: TypeAlias = acts.Request | acts.Revise | acts.Accept | acts.Counter
+"""The acts that state terms."""
+
+
+def stated(job: Job | None, act: Stating) -> Terms | acts.Request | None:
+    """The terms that this act states. The likeliest is asked first, as isinstance takes 0.2 us to say no of a pydantic model."""
+    if job is None:
+        assert isinstance(act, acts.Request)
+        return act if act.contract is None else asked(act)
+    if isinstance(act, acts.Accept):
+        return pledged(job.brief.terms, act)
+    if isinstance(act, acts.Revise):
+        return revised(job.brief, act)
+    assert isinstance(act, acts.Counter)
+    return act.terms
 
 
 def ids(named: Iterable[Named]) -> set[str]:
