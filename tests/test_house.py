@@ -51,7 +51,7 @@ PACKAGES = {
     "checks": {"junitparser", "pathspec", "psutil", "ruamel", "tomli_w", "tree_sitter", "tree_sitter_toml"},
     "machine": {"transitions"},
     "stores": {"psycopg", "psycopg_pool"},
-    "conformance": {"hypothesis", "pytest"},
+    "conformance": {"greenlet", "hypothesis", "pytest"},
     "demo": {"click", "rich"},
     "terminal": {"click", "rich"},
     "toolhost": {"jsonschema", "referencing", "rfc8785", "unidiff"},

@@ -11,8 +11,8 @@
 
     TestMyMachine = suite(MyMachine)      # one test for each check
 
-Or from a shell: `lifecycle fuzz my_package.my_module:MyMachine`. The law itself is the reference, in lockstep; coverage is counted in
-what is feasible; a fault comes with the fewest steps that show it, and with the sentence that does not hold.
+Or from a shell: `lifecycle fuzz my_package.my_module:MyMachine`. The law itself is the reference, in lockstep; coverage is counted
+in what is feasible; a fault comes with the fewest steps that show it, and with the sentence that does not hold.
 """
 
 from lifecycle.conformance.fuzz.run import CHECKS, Outcome, TargetError, fuzz, subject_at, suite

@@ -38,6 +38,7 @@ def _long(before: str, last: str) -> tuple[Step, ...]:
 OFFENCES: Mapping[tuple[str, str], tuple[Step, ...]] = {
     ("request", "judged_by_others"): steps("request:self-judged"),
     ("request", "acceptance_listed"): steps("request:empty"),
+    ("request", "ids_told_apart"): steps("request:namesake"),
     ("request", "parent_active"): (_PARENT[0], Step("request", "child")),
     ("request", "parents_terms_kept"): (*_PARENT, Step("request", "bare-child")),
     ("request", "superseded_ended"): (Step("request", "other", job=OTHER), Step("request", "supersedes")),
@@ -45,12 +46,15 @@ OFFENCES: Mapping[tuple[str, str], tuple[Step, ...]] = {
     ("request", "tree_shallow"): _deep(),
     ("request", "tree_narrow"): _broad(),
     ("revise", "acceptance_listed"): steps("request:verdict counter revise:empty"),
+    ("revise", "ids_told_apart"): steps("request counter revise:namesake"),
     ("revise", "parents_terms_kept"): (*_CHILD, *steps("counter revise:bare")),
     ("revise", "few_revisions"): steps("request" + " counter revise" * (LIMITS.revisions + 1)),
     ("revise", "few_conditions"): steps("request counter revise:many"),
     ("adopt", "grounded"): steps("request counter:atomic adopt"),
     ("adopt", "offer_is_binding"): steps("request counter:wish adopt"),
+    ("adopt", "few_restated"): steps("request:review accept veto" + " counter adopt veto" * LIMITS.vetoes + " counter adopt"),
     ("accept", "spent_grows"): steps("request defer:spent accept:refunded"),
+    ("accept", "ids_told_apart"): steps("request accept:namesake"),
     ("accept", "covers_request"): steps("request accept:weaker"),
     ("accept", "grounded"): steps("request:atomic accept"),
     ("accept", "checks_requesters"): steps("request accept:foreign"),
@@ -58,6 +62,7 @@ OFFENCES: Mapping[tuple[str, str], tuple[Step, ...]] = {
     ("accept", "few_conditions"): steps("request accept:many"),
     ("decline", "spent_grows"): steps("request defer:spent decline:refunded"),
     ("counter", "spent_grows"): steps("request defer:spent counter:refunded"),
+    ("counter", "ids_told_apart"): steps("request counter:namesake"),
     ("counter", "counter_keeps_parents"): (*_CHILD, *steps("counter:bare")),
     ("counter", "terms_given"): steps("request counter:question"),
     ("counter", "counter_binding"): steps("request accept counter:wish"),
@@ -121,11 +126,15 @@ MORE_OFFENCES: tuple[tuple[Step, ...], ...] = (
 DEADLINES: Mapping[Cause, tuple[tuple[Step, ...], ...]] = {
     Cause.PARENT: tuple(
         (*_CHILD, *steps(walk), Step("cancel", job=PARENT))
-        for walk in ("", "defer", "counter", "accept", "accept progress", "accept block", "accept progress propose", "accept counter")
+        for walk in (
+            "", "defer", "counter", "accept", "accept progress", "accept block", "accept progress propose", "accept counter",
+        )
     ),
     Cause.COMPLETION: tuple(
         steps(walk)
-        for walk in ("request:short accept block", "request:short accept counter", "request:sooner accept progress propose wait propose")
+        for walk in (
+            "request:short accept block", "request:short accept counter", "request:sooner accept progress propose wait propose",
+        )
     ),
     Cause.BUDGET: (steps("request:hurried accept"), steps("request accept progress:overspent")),
     Cause.LEASE: (steps("request accept"), steps("request accept progress")),
@@ -137,7 +146,7 @@ DEADLINES: Mapping[Cause, tuple[tuple[Step, ...], ...]] = {
     Cause.APPROVAL: (steps("request accept progress propose"), steps("request accept progress propose wait propose")),
     Cause.VERDICT: (steps(_DELIVERED), steps(f"{_DELIVERED} rework deliver")),
     Cause.STOP: (steps("request accept cancel"), steps("request accept progress block cancel")),
-}
+}  # fmt: skip
 """Walks after which a deadline of each kind is the next to lapse. What has lapsed by then already is only looked at."""
 
 FAMILIES: tuple[tuple[Step, ...], ...] = tuple(

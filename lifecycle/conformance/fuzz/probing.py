@@ -9,7 +9,7 @@ from lifecycle.conformance.fuzz.offences import DEADLINES, FAMILIES, MORE_OFFENC
 from lifecycle.conformance.fuzz.sayings import CAST, JOB, SAYINGS
 from lifecycle.conformance.fuzz.sayings import LIMITS as TIGHT
 from lifecycle.conformance.fuzz.session import Covered, Session, covered
-from lifecycle.conformance.fuzz.tours import Edge, edges, feasible, infeasible, of_length, taken, walks
+from lifecycle.conformance.fuzz.tours import Edge, feasible, infeasible, of_length, taken, walks
 from lifecycle.conformance.fuzz.trial import EDGE, LET, Fault, Step, Trial, by_of, limits_of
 from lifecycle.law.acts import ACTS
 from lifecycle.law.states import Cause, Stage
@@ -76,12 +76,12 @@ def illegal_acts(session: Session) -> Covered:
         session.trial().take(Step(name))
         found.add(f"{name} in (no job)")
     for done, (trial, edge) in enumerate(arrivals(session)):
-        session.progress("illegal pairs", done, len(edges(scope=session.scope)))
+        session.progress("illegal pairs", done, len(feasible(1, session.scope)))
         for name in known:
             if name not in legal(edge.to):
                 _refused(trial, Step(name))
                 found.add(f"{name} in {edge.to}")
-    reached = {edge.to for edge in edges(scope=session.scope)}
+    reached = {edge.to for (edge,) in feasible(1, session.scope)}
     want = [f"{name} in {stage}" for stage in Stage if stage in reached for name in known if name not in legal(stage)]
     return covered("illegal pairs", found, [*want, *(f"{name} in (no job)" for name in known)])
 
@@ -93,7 +93,7 @@ def wrong_parties(session: Session) -> Covered:
     found: set[str] = set()
     want: set[str] = set()
     for done, (trial, edge) in enumerate(arrivals(session)):
-        session.progress("wrong parties", done, len(edges(scope=session.scope)))
+        session.progress("wrong parties", done, len(feasible(1, session.scope)))
         for name in SENT:
             if name not in session.scope.acts:
                 continue
@@ -144,13 +144,13 @@ _BOUNDS = ("few_", "tree_")
 
 
 def identity(session: Session) -> Covered:
-    """After every edge: the act once more is the same act, also after a restart; its id is no other act's; old answers are stale."""
+    """After every edge: its act once more is the same act, also after a restart; its id is no other's; old answers are stale."""
     scope = session.scope
     if not scope.identity:
         return Covered("identity", 0, 0, unchecked="the subject does not keep act ids")
     found: set[str] = set()
     for done, (trial, edge) in enumerate(arrivals(session)):
-        session.progress("identity", done, len(edges(scope=scope)))
+        session.progress("identity", done, len(feasible(1, scope)))
         last = trial.sent[-1].act.act
         _kept(trial, Step(last, back=1))
         if "again" in SAYINGS[last]:
@@ -163,7 +163,7 @@ def identity(session: Session) -> Covered:
             _kept(trial, Step(last, back=1))
             _kept(trial, Step(trial.sent[0].act.act, back=len(trial.sent)))
         found.add(str(edge))
-    return covered("identity", found, map(str, edges(scope=scope)))
+    return covered("identity", found, sorted(str(edge) for (edge,) in feasible(1, scope)))
 
 
 def _kept(trial: Trial, step: Step) -> None:
@@ -176,8 +176,8 @@ def deadlines(session: Session) -> Covered:
     if not session.scope.time:
         return Covered("deadlines", 0, 0, unchecked="the subject lets nothing lapse")
     found: set[str] = set()
-    rows = [(cause, walk) for cause, all_ in DEADLINES.items() for walk in all_]
-    for done, (cause, walk) in enumerate(rows):
+    rows = [walk for walks_ in DEADLINES.values() for walk in walks_]
+    for done, walk in enumerate(rows):
         session.progress("deadlines", done, len(rows))
         if not _in_scope(session, walk):
             continue

@@ -10,12 +10,12 @@ from datetime import timedelta
 from itertools import combinations_with_replacement, permutations
 from typing import TypeAlias
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 from greenlet import getcurrent, greenlet
 
 from lifecycle.conformance.fuzz.sayings import BY, JOB
 from lifecycle.conformance.fuzz.session import Covered, Session
-from lifecycle.conformance.fuzz.subject import Answer, Client, Killed, Stepped
+from lifecycle.conformance.fuzz.subject import Answer, Client, Killed, Stepped, Subject
 from lifecycle.conformance.fuzz.tours import Place, way_to, ways
 from lifecycle.conformance.fuzz.trial import Fault, Sent, Step, Trial, shown
 from lifecycle.law.states import FINAL, Stage
@@ -57,8 +57,23 @@ def _races(session: Session, check: str, clients: int) -> Covered:
     orders = 0
     for done, scene in enumerate(scenes):
         session.progress(check, done, len(scenes))
-        orders += _race(session, scene)
+        orders += _raced(session, scene)
     return Covered(check, orders, orders)
+
+
+def _raced(session: Session, scene: Scene) -> int:
+    """A race, whose fault tells how to race again after other steps."""
+    together = len(scene.at_once)
+
+    def replay(subject: Subject, these: tuple[Step, ...]) -> int:
+        return _raced(Session(subject), evolve(scene, walk=these[:-together], at_once=these[-together:]))
+
+    try:
+        return _race(session, scene)
+    except Fault as fault:
+        if fault.law == SERIAL:
+            fault.together, fault.replay = together, replay
+        raise
 
 
 def _scenes(session: Session, clients: int) -> Iterator[Scene]:

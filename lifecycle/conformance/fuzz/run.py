@@ -12,9 +12,11 @@ from pydantic import JsonValue
 
 from lifecycle.conformance.fuzz import crashing, probing
 from lifecycle.conformance.fuzz.engines import EngineSubject
+from lifecycle.conformance.fuzz.processes import ProcessSubject
 from lifecycle.conformance.fuzz.session import Check, Covered, Session
+from lifecycle.conformance.fuzz.shrinking import shortest
 from lifecycle.conformance.fuzz.subject import Subject
-from lifecycle.conformance.fuzz.trial import Fault, shortest
+from lifecycle.conformance.fuzz.trial import Fault
 from lifecycle.law.errors import LifecycleError
 
 
@@ -22,22 +24,21 @@ class TargetError(LifecycleError):
     """What is to be fuzzed cannot be found, or is no subject. Remedy: what the message says."""
 
 
-def _races_of_two(session: Session) -> Covered:
-    from lifecycle.conformance.fuzz.racing import races_of_two
-
-    return races_of_two(session)
+class ExtraMissing(LifecycleError):
+    """What the fuzz kit needs is not installed. Remedy: install the extra."""
 
 
-def _races_of_three(session: Session) -> Covered:
-    from lifecycle.conformance.fuzz.racing import races_of_three
+def _of_extra(room: str, name: str) -> Check:
+    """A check of a room that needs what only the extra installs: imported when it is run."""
 
-    return races_of_three(session)
+    def check(session: Session) -> Covered:
+        try:
+            found: Check = getattr(import_module(f"lifecycle.conformance.fuzz.{room}"), name)
+        except ImportError as error:
+            raise ExtraMissing(f"no package `{error.name}`; to mend it, pip install 'lifecycle[fuzz]'") from error
+        return found(session)
 
-
-def _random_walks(session: Session) -> Covered:
-    from lifecycle.conformance.fuzz.walking import random_walks
-
-    return random_walks(session)
+    return check
 
 
 CHECKS: dict[str, Check] = {
@@ -50,10 +51,10 @@ CHECKS: dict[str, Check] = {
     "families": probing.families,
     "edge pairs": probing.pairs_taken,
     "crashes": crashing.crashes,
-    "races of two": _races_of_two,
+    "races of two": _of_extra("racing", "races_of_two"),
     "triples": probing.triples_taken,
-    "random walks": _random_walks,
-    "races of three": _races_of_three,
+    "random walks": _of_extra("walking", "random_walks"),
+    "races of three": _of_extra("racing", "races_of_three"),
 }
 """Every check by its name, in the order in which they run."""
 
@@ -122,8 +123,8 @@ def fuzz(
         try:
             done.append(check(session))
         except Fault as fault:
+            fault.check = name
             found = shortest(subject, fault)
-            found.check = name
             break
         finished(done[-1])
     return Outcome(target or type(subject).__name__, seed, tuple(done), found, session.taken, time.perf_counter() - began)
@@ -134,8 +135,6 @@ def subject_at(target: str) -> Subject:
     if target == "memory:":
         return EngineSubject()
     if target == "sqlite:":
-        from lifecycle.conformance.fuzz.processes import ProcessSubject
-
         return ProcessSubject()
     module, _, name = target.partition(":")
     if target.startswith(("sqlite:", "postgresql:")) or not module or not name:
@@ -143,7 +142,8 @@ def subject_at(target: str) -> Subject:
     try:
         made = getattr(import_module(module), name)
     except (ImportError, AttributeError) as error:
-        raise TargetError(f"`{target}` cannot be loaded: {error}; to mend it, give a module on the path and a name in it") from error
+        mend = "give a module on the path and a name in it"
+        raise TargetError(f"`{target}` cannot be loaded: {error}; to mend it, {mend}") from error
     subject = made() if callable(made) else made
     if not isinstance(subject, Subject):
         missing = ", ".join(m for m in ("reset", "submit", "stage", "restart", "advance") if not hasattr(subject, m))

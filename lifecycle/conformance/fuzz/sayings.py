@@ -47,6 +47,7 @@ BUILDS = Condition("builds", "the package builds", FileCheck("dist/it.whl"))
 READS = Condition("reads", "the page reads well")
 SHIPS = Condition("ships", "the package ships", FileCheck("dist/shipped"))
 NO_NET = Exclusion("no-net", "no network")
+NAMESAKE = Exclusion("reads", "nobody reads the page")
 ATOMIC = Requirement("atomic", "atomicity", "all_or_nothing")
 GUARDED = Requirement("guarded", "idempotency", "by_key", guard=Guard("ledger", grounded=True))
 MANY = tuple(Condition(f"c{n}", "one of too many") for n in range(LIMITS.conditions + 1))
@@ -67,14 +68,17 @@ def _just(**fields: object) -> Saying:
     return lambda job, now: fields
 
 
-def _request(*, review: bool = False, verdict: bool = True, child: bool = False, within: float | None = None, **more: object) -> Saying:
+def _request(
+    *, review: bool = False, verdict: bool = True, child: bool = False, within: float | None = None, **more: object
+) -> Saying:
     """A request of the job: reviewed, judged, delegated, due before anything else is."""
 
     def say(job: Job | None, now: datetime) -> Fields:
         return {
             "goal": "build it", "worker": "wes", "reviewer": "rev", "verifier": "vic", "approver": "app", "rules": RULES,
             "conditions": ASKED.conditions, "exclusions": ASKED.exclusions, "budget": ASKED.budget, "review": review,
-            "verdict": verdict, "parent": PARENT if child else None, "complete_by": NOON + within * HOUR if within else None, **more,
+            "verdict": verdict, "parent": PARENT if child else None, "complete_by": NOON + within * HOUR if within else None,
+            **more,
         }  # fmt: skip
 
     return say
@@ -155,6 +159,7 @@ SAYINGS: Mapping[str, Mapping[str, Saying]] = {
         "other": _just(goal="something else", worker="wes"),
         "self-judged": _request(verifier="wes"),
         "empty": _request(conditions=(), contract=EMPTY),
+        "namesake": _request(exclusions=(NO_NET, NAMESAKE)),
         "bare-child": _request(child=True, exclusions=()),
         "supersedes": _request(supersedes=OTHER),
         "many": _request(conditions=MANY),
@@ -171,27 +176,29 @@ SAYINGS: Mapping[str, Mapping[str, Saying]] = {
         "again": _request(goal="build it otherwise"),
     },
     "revise": {
-        "": _just(goal="build less"), "empty": _just(contract=EMPTY), "bare": _just(exclusions=()), "many": _just(conditions=MANY),
+        "": _just(goal="build less"), "empty": _just(contract=EMPTY), "bare": _just(exclusions=()),
+        "namesake": _just(exclusions=(NO_NET, NAMESAKE)), "many": _just(conditions=MANY),
         "again": _just(goal="build more"),
     },
     "adopt": {"": _just()},
     "insist": {"": _just()},
     "accept": _spends(_just()) | {
         "weaker": _just(exclusions=()), "foreign": _just(conditions=(*ASKED.conditions, SHIPS)), "many": _just(conditions=(
-            *ASKED.conditions, *MANY)), "again": _just(alongside=True),
+            *ASKED.conditions, *MANY)), "again": _just(alongside=True), "namesake": _just(exclusions=(NO_NET, NAMESAKE)),
     },
     "decline": _spends(_just(reason="no time")) | {"again": _just(reason="no tools")},
     "counter": _spends(lambda job, now: {"terms": _contents(job), "concern": "too much", "binding": True}) | {
         "wish": _just(terms=ASKED, concern="too much"), "question": _just(concern="what for?"),
         "bare": _just(terms=Terms(), concern="too much", binding=True),
+        "namesake": _just(terms=Terms(ASKED.conditions, (NO_NET, NAMESAKE)), concern="too much", binding=True),
         "many": _just(terms=Terms(MANY, (NO_NET,)), concern="too much", binding=True),
         "atomic": _just(terms=Terms(ASKED.conditions, (NO_NET,), (ATOMIC,)), concern="too much", binding=True),
         "again": _just(terms=ASKED, concern="too little", binding=True),
     },
     "defer": _spends(_until(HOUR)) | {
         "asking": lambda job, now: {"until": now + HOUR, "need": Need("a key", "vic")},
-        "asking-spent": lambda job, now: {"until": now + HOUR, "need": Need("a key", "vic"), "spent": Spent(100)}, "past": _until(timedelta(0)),
-        "nothing": lambda job, now: {"until": now + HOUR}, "again": _until(2 * HOUR),
+        "asking-spent": lambda job, now: {"until": now + HOUR, "need": Need("a key", "vic"), "spent": Spent(100)},
+        "past": _until(timedelta(0)), "nothing": lambda job, now: {"until": now + HOUR}, "again": _until(2 * HOUR),
         "stranger": lambda job, now: {"until": now + HOUR, "need": Need("a key", "eve")},
     },
     "clear": {"": _just(rules=RULES), "unruled": _just()},

@@ -15,7 +15,8 @@ from lifecycle.conformance.fuzz.trial import Trial
 class Covered:
     """How much of what there is was tried, and nothing wrong seen: `done` of `of`.
 
-    `missing` names what could be and was not, `infeasible` what cannot be, each with why. `unchecked` says why a check was left out.
+    `missing` names what could be and was not, `infeasible` what cannot be, each with why. `unchecked` says why a check was left
+    out.
     """
 
     check: str

@@ -190,7 +190,8 @@ def feasible(length: int, scope: Scope = WHOLE) -> frozenset[Chain]:
 
 def _walk(found: Ways, root: Place, length: int, left: set[Chain]) -> list[Step] | None:
     """One walk from a root that takes at least one chain that is left, and as many more as come on its way."""
-    place, chain, walk = root, (), list[Step]()
+    place, walk = root, list[Step]()
+    chain: Chain = ()
     while len(walk) < LONGEST:
         leg = _nearest(found, place, chain, length, left, LONGEST - len(walk))
         if leg is None:

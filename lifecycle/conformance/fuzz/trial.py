@@ -4,10 +4,10 @@ A step is data, and what it says depends only on how the job stands, so that any
 counterexample is made short. The first thing that is wrong ends the trial with a `Fault`, which says which sentence does not hold.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 
-from attrs import define, field, frozen
+from attrs import asdict, define, field, frozen
 
 from lifecycle import machine
 from lifecycle.conformance.fuzz.reference import Reference
@@ -17,12 +17,14 @@ from lifecycle.conformance.fuzz.subject import Answer, Subject
 from lifecycle.law.acts import Act
 from lifecycle.law.decide import answerable
 from lifecycle.law.errors import Reason
+from lifecycle.law.job import Job
 from lifecycle.law.limits import LIMITS, Limits
-from lifecycle.law.states import ENDED, PAUSED, Role, Stage, Status
+from lifecycle.law.states import ENDED, PAUSED, Stage, Status
 
 TICK = timedelta(microseconds=1)
 EDGE, END, PARTY, STRANGER = (
-    "only an edge of the table is taken", "nothing leaves an end", "every act is made by its own party", "a stranger knows of no job",
+    "only an edge of the table is taken", "nothing leaves an end", "every act is made by its own party",
+    "a stranger knows of no job",
 )  # fmt: skip
 STALE, IDENTITY, DEMANDS = (
     "an answer names what stands", "an act id is one act, made once", "every act meets the demands of its row",
@@ -33,7 +35,8 @@ LET, WHY, RAISED, WHERE = (
 UNCHANGED, PASSED, ENDS, KEPT, PAUSE, GROWS, ONCE, FACTS, FAMILY = (
     "a refused act changes nothing", "passed means that a verifier accepted it", "an ended job has a termination, an open one none",
     "a termination never changes", "a pause names its decision and its party", "what is spent never decreases",
-    "an act is one entry, a deadline lapses once", "the facts are those that the log tells", "the children of an ended job end with it",
+    "an act is one entry, a deadline lapses once", "the facts are those that the log tells",
+    "the children of an ended job end with it",
 )  # fmt: skip
 
 _BY_REASON: Mapping[str, str] = {
@@ -45,12 +48,18 @@ _BY_REASON: Mapping[str, str] = {
 
 @define(eq=False)
 class Fault(Exception):
-    """A sentence that does not hold, what was seen instead, and the steps that led there."""
+    """A sentence that does not hold, what was seen instead, and the steps that led there.
+
+    The last `together` steps belong together: clients at once, or an act and where it was killed. `replay` takes steps as they were
+    taken then; without one they are taken one after the other.
+    """
 
     law: str
     seen: str
     steps: tuple["Step", ...] = ()
     check: str = ""
+    together: int = 1
+    replay: Callable[[Subject, tuple["Step", ...]], object] | None = None
 
     def __str__(self) -> str:
         return f"{', '.join(map(str, self.steps))}: {self.law}; {self.seen}"
@@ -61,7 +70,8 @@ class Step:
     """One step. `what` is an act, or one of `wait` (until the next deadline), `almost` (until just before it), `restart`.
 
     `manner` is how the act is made, `by` who makes it if it is not its own party. `back` takes the id of the act that was submitted
-    so many acts before: to repeat it, or in the manner `again` to say something else under its id. `stale` answers what stood before.
+    so many acts before: to repeat it, or in the manner `again` to say something else under its id. `stale` answers what stood
+    before.
     """
 
     what: str
@@ -79,7 +89,8 @@ class Step:
 
 def steps(text: str) -> tuple[Step, ...]:
     """Plain steps from words: `request:review accept clear wait`."""
-    return tuple(Step(*word.split(":")) for word in text.split())
+    words = (word.partition(":") for word in text.split())
+    return tuple(Step(what, manner) for what, _, manner in words)
 
 
 @frozen
@@ -189,6 +200,7 @@ class Trial:
         """Both are given an act; what they answer, and how the jobs then stand, is held against each other."""
         before = self.reference.stage(one.job)
         expected = self.reference.submit(one.job, one.act, by=one.by, id=one.id)
+        known = any(one.id == other.id for other in self.sent)
         self.sent.append(one)
         self.answer = expected
         if self.subject is None:
@@ -197,7 +209,7 @@ class Trial:
             answer = self.subject.submit(one.job, one.act, by=one.by, id=one.id)
         except Exception as error:
             raise Fault(RAISED, f"`{one.act.act}` raised {type(error).__name__}: {error}") from error
-        self._answers_agree(one.act.act, before, expected, answer)
+        self._answers_agree(one.act.act, before, expected, answer, IDENTITY if known else LET)
         self.look(refused=expected is not None)
         return expected
 
@@ -208,9 +220,9 @@ class Trial:
         for job in self.reference.disk.logs:
             self._stands(self.subject, job, refused)
 
-    def _answers_agree(self, name: str, before: str | None, expected: Answer, answer: Answer) -> None:
+    def _answers_agree(self, name: str, before: str | None, expected: Answer, answer: Answer, law: str) -> None:
         if expected is None and answer is not None:
-            raise Fault(LET, f"`{name}` in `{before}` was refused as {answer}")
+            raise Fault(law, f"`{name}` in `{before}` was refused as {answer}")
         if expected is None:
             return
         if answer is None:
@@ -272,30 +284,6 @@ def sentences(before: Mapping[str, object], now: Mapping[str, object]) -> list[t
     return found
 
 
-def shortest(subject: Subject, fault: Fault) -> Fault:
-    """The same fault with as few steps as taking away any one or two, or any run of them, still shows it."""
-    best, size = fault, len(fault.steps) - 1
-    while size >= 1:
-        for start in range(len(best.steps) - size + 1):
-            if (found := _replayed(subject, (*best.steps[:start], *best.steps[start + size :]), best.law)) is not None:
-                best, size = found, len(found.steps)
-                break
-        size -= 1
-    return best
-
-
-def _replayed(subject: Subject, these: Sequence[Step], law: str) -> Fault | None:
-    """The fault that these steps show, if it breaks the same sentence."""
-    trial = Trial.of(subject)
-    try:
-        trial.take(*these)
-    except Fault as fault:
-        return fault if fault.law == law else None
-    except Exception:
-        return None  # a step that makes no sense without the one that was taken away
-    return None
-
-
 def limits_of(subject: Subject) -> Limits:
     """The limits the subject holds jobs to; the usual ones, unless it says otherwise."""
     found = getattr(subject, "limits", LIMITS)
@@ -305,7 +293,7 @@ def limits_of(subject: Subject) -> Limits:
 
 def by_of(step: Step) -> str:
     """Whose act it is to make: of the job its cast, of the others whoever was named there."""
-    if step.job == PARENT or step.job == OTHER:
+    if step.job in (PARENT, OTHER):
         return "ann" if step.what == "accept" else "top"
     if step.job == JOB:
         return BY[step.what]
@@ -331,6 +319,9 @@ def _short(value: object) -> str:
 
 
 def _differing(now: Mapping[str, object], before: Mapping[str, object]) -> str:
+    one, other = now.get("job"), before.get("job")
+    if isinstance(one, Job) and isinstance(other, Job):
+        now, before = asdict(one, recurse=False), asdict(other, recurse=False)
     names = sorted(name for name in now.keys() | before.keys() if now.get(name) != before.get(name))
     return "; ".join(f"{name}: {_short(before.get(name))}, then {_short(now.get(name))}" for name in names)
 

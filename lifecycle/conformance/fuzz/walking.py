@@ -124,6 +124,7 @@ def random_walks(session: Session) -> Covered:
 def quiet(examples: int) -> settings:
     """Settings of a run that tells of a fault by its `Fault` alone, and keeps nothing for the next run."""
     return settings(
-        max_examples=examples, stateful_step_count=STEPS, deadline=None, database=None, print_blob=False, report_multiple_bugs=False,
-        verbosity=Verbosity.quiet, suppress_health_check=list(HealthCheck), phases=(Phase.generate, Phase.shrink),
+        max_examples=examples, stateful_step_count=STEPS, deadline=None, database=None, print_blob=False,
+        report_multiple_bugs=False, verbosity=Verbosity.quiet, suppress_health_check=list(HealthCheck),
+        phases=(Phase.generate, Phase.shrink),
     )  # fmt: skip
