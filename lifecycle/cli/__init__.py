@@ -6,7 +6,7 @@ store that cannot be opened: one line on stderr and exit 1. A call that is not u
 
 import click
 
-from lifecycle.cli import demo, jobs, machine
+from lifecycle.cli import demo, fuzzing, jobs, machine
 from lifecycle.cli.options import Verbs
 
 
@@ -21,9 +21,10 @@ def main() -> None:
     lifecycle show JOB                      one job: where it stands, who may do what
     lifecycle submit JOB --by coder '{"act": "accept"}'
     lifecycle table                         every edge there is
+    lifecycle fuzz memory:                  try the machine in every way there is
     """
 
 
-for _family in (demo, jobs, machine):
+for _family in (demo, jobs, machine, fuzzing):
     for _verb in _family.VERBS:
         main.add_command(_verb)

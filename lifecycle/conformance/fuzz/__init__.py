@@ -15,6 +15,7 @@ Or from a shell: `lifecycle fuzz my_package.my_module:MyMachine`. The law itself
 in what is feasible; a fault comes with the fewest steps that show it, and with the sentence that does not hold.
 """
 
+from lifecycle.conformance.fuzz.engines import EngineSubject
 from lifecycle.conformance.fuzz.run import CHECKS, Outcome, TargetError, fuzz, subject_at, suite
 from lifecycle.conformance.fuzz.session import Covered
 from lifecycle.conformance.fuzz.subject import NOON, Answer, Client, Killed, Scope, Stepped, Subject, Telling, Turn, told
@@ -26,6 +27,7 @@ __all__ = [
     "Answer",
     "Client",
     "Covered",
+    "EngineSubject",
     "Fault",
     "Killed",
     "Outcome",

@@ -57,16 +57,16 @@ def _races(session: Session, check: str, clients: int) -> Covered:
     orders = 0
     for done, scene in enumerate(scenes):
         session.progress(check, done, len(scenes))
-        orders += _raced(session, scene)
+        orders += race(session, scene)
     return Covered(check, orders, orders)
 
 
-def _raced(session: Session, scene: Scene) -> int:
-    """A race, whose fault tells how to race again after other steps."""
+def race(session: Session, scene: Scene) -> int:
+    """Every order in which a scene can go; how many there were. Its fault tells how to race again after other steps."""
     together = len(scene.at_once)
 
     def replay(subject: Subject, these: tuple[Step, ...]) -> int:
-        return _raced(Session(subject), evolve(scene, walk=these[:-together], at_once=these[-together:]))
+        return race(Session(subject), evolve(scene, walk=these[:-together], at_once=these[-together:]))
 
     try:
         return _race(session, scene)

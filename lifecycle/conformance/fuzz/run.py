@@ -21,7 +21,7 @@ from lifecycle.law.errors import LifecycleError
 
 
 class TargetError(LifecycleError):
-    """What is to be fuzzed cannot be found, or is no subject. Remedy: what the message says."""
+    """What is to be fuzzed, or by which check, cannot be found, or is no subject. Remedy: what the message says."""
 
 
 class ExtraMissing(LifecycleError):
@@ -75,6 +75,15 @@ class Outcome:
         """Nothing was found, and all that is feasible was tried."""
         return self.found is None and not any(one.missing for one in self.covered)
 
+    @property
+    def ending(self) -> tuple[str, ...]:
+        """What was found in the end, in lines for a person: the sentence that does not hold, the steps, what was seen."""
+        took = f"{self.steps} steps in {self.seconds:.1f} s"
+        if (fault := self.found) is not None:
+            return f"found by {fault.check}: {fault.law}", ", ".join(map(str, fault.steps)), fault.seen, f"one fault, {took}"
+        missing = ", but not all was tried" if not self.passed else ""
+        return (f"nothing wrong was found{missing}, {took}",)
+
     def plain(self) -> dict[str, JsonValue]:
         """The outcome as JSON."""
         checks: list[JsonValue] = [_plain(one) for one in self.covered]
@@ -113,6 +122,8 @@ def fuzz(
     finished: Callable[[Covered], None] = lambda covered: None,
 ) -> Outcome:
     """Try a subject by every check, or by those named in `only`, until one finds a fault; which is then made short."""
+    if unknown := sorted(set(only) - CHECKS.keys()):
+        raise TargetError(f"no check `{unknown[0]}`; to mend it, name one of: {', '.join(CHECKS)}")
     session = Session(subject, seed, progress)
     began = time.perf_counter()
     done: list[Covered] = []

@@ -3,6 +3,7 @@
 A check is a function of a session; it raises the `Fault` it finds. Nothing here knows what is checked.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 
 from attrs import define, field, frozen
@@ -30,6 +31,13 @@ class Covered:
     def percent(self) -> float:
         """Of what is feasible."""
         return 100.0 if self.of == 0 else 100.0 * self.done / self.of
+
+    @property
+    def explained(self) -> str:
+        """What the check came to, and why the rest is not feasible or was not tried: one line."""
+        told = [f"{count} infeasible: {why}" for why, count in Counter(why for _, why in self.infeasible).items()]
+        told += [f"not tried: {', '.join(self.missing)}"] if self.missing else []
+        return f"{self} ({'; '.join(told)})" if told else str(self)
 
     def __str__(self) -> str:
         if self.unchecked:
