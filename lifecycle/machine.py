@@ -59,6 +59,18 @@ def follow(machine: Machine, follower: Follower, entry: Entry) -> None:
         raise MachineError(f"`{entry.act.act}` led to `{follower.state}`, the log says `{entry.stage}`")
 
 
+def hook(
+    *, enter: Mapping[Stage, Callback] | None = None, leave: Mapping[Stage, Callback] | None = None
+) -> Callable[[Entry], None]:
+    """What `jobs.on` takes: after the commit of each entry, call what hangs on the stages it left and entered.
+
+    At least once each, of each job in the order of its log; a callback that raises is recorded and tried again, and undoes nothing.
+    Nothing is remembered from entry to entry, so that it goes on after a restart where it stopped.
+    """
+    machine = build(enter=enter, leave=leave)
+    return lambda entry: follow(machine, Follower(entry.job, entry.origin.value if entry.origin else BEFORE), entry)
+
+
 def legal(stage: Stage | None) -> frozenset[str]:
     """The acts that leave a stage, by the machine alone: the oracle that the compiled table is held against."""
     return frozenset(_ORACLE.get_triggers(stage.value if stage else BEFORE))

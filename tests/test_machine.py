@@ -1,5 +1,8 @@
 """The table as a `transitions` machine: an oracle of its own, and a place to hang behaviour that cannot change what was decided."""
 
+import threading
+from pathlib import Path
+
 import pytest
 from transitions import MachineError
 
@@ -48,6 +51,45 @@ def test_a_callback_that_raises_changes_no_job() -> None:
         with pytest.raises(RuntimeError):
             machine.follow(built, follower, handle.log[1])
         assert handle.stage is Stage.UNVERIFIED and jobs.audit() == []
+
+
+def test_behaviour_is_driven_after_the_commit_of_every_entry_whoever_made_it(tmp_path: Path) -> None:
+    seen: list[tuple[str, str, Stage]] = []
+    done, url = threading.Event(), f"sqlite:///{tmp_path}/jobs.db"
+
+    def entered(job: machine.Follower) -> None:
+        assert job.entry is not None
+        with lifecycle.open(url, sweep_every=None) as other:
+            seen.append(("entered", job.job, other.job(job.job).stage))
+        done.set()
+
+    with lifecycle.open(url, sweep_every=None) as jobs:
+        leave = {Stage.REQUESTED: lambda job: seen.append(("left", job.job, job.entry.stage))}
+        jobs.on("lamp", machine.hook(enter={Stage.DECLINED: entered}, leave=leave))
+        jobs.request("build", requester="ann", worker="wes", id="j").seat("wes").decline("no time")
+        assert done.wait(20)
+    assert seen == [("left", "j", Stage.DECLINED), ("entered", "j", Stage.DECLINED)], "and the decision was durable by then"
+
+
+def test_a_callback_that_raises_is_recorded_and_tried_again_and_undoes_nothing() -> None:
+    tried: list[int] = []
+    done = threading.Event()
+
+    def breaks(job: machine.Follower) -> None:
+        tried.append(1)
+        if len(tried) == 1:
+            raise RuntimeError("the lamp is broken")
+        done.set()
+
+    with lifecycle.open("memory:", sweep_every=None) as jobs:
+        hooked = jobs.on("lamp", machine.hook(enter={Stage.READY: breaks}))
+        handle = jobs.request("build", requester="ann", worker="wes")
+        handle.seat("wes").accept()
+        while not (failed := hooked.failures()):
+            hooked.wake()
+        assert (failed[0].seq, "the lamp is broken" in failed[0].error, handle.stage) == (1, True, Stage.READY)
+        hooked.retry()
+        assert done.wait(20) and hooked.failures() == [] and jobs.audit() == []
 
 
 def test_a_log_that_is_not_this_laws_is_refused() -> None:

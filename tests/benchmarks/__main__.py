@@ -5,14 +5,14 @@ import sys
 from rich.console import Console
 from rich.table import Table
 
-from tests.benchmarks import law, sqlite, tools
+from tests.benchmarks import kit, law, sqlite, tools
 
 
 def main() -> None:
     """Measure, and print as it goes."""
     console = Console(width=150)
     table = Table("what", "ours", "against", "theirs", "ratio", "to reach", "", box=None)
-    for module in (law, sqlite, tools):
+    for module in (law, sqlite, tools, kit):
         for figure in module.figures():
             reach = f"{figure.reach:g}x" if figure.reach is not None else ""
             ours, other = (f"{rate:,.0f}{figure.unit}" for rate in (figure.ours, figure.other))

@@ -1,7 +1,7 @@
 """The benchmarks run, and what is flat stays flat: small rounds, ratios only."""
 
 from lifecycle.law.log import Entry
-from tests.benchmarks import law, sqlite, tools
+from tests.benchmarks import kit, law, sqlite, tools
 from tests.benchmarks.measure import race
 
 
@@ -30,3 +30,9 @@ def test_a_gated_call_costs_little_more_than_its_commits() -> None:
     figure = race("gated call", tools.ours(files), "its commits", tools.commits(files), None, rounds=3)
     files.close()
     assert figure.ratio > 0.1
+
+
+def test_a_tour_covers_in_one_go_what_random_walks_do_not_in_as_long() -> None:
+    kit.toured(2)  # which ways there are is found once
+    figure = race("edge pairs", lambda: kit.toured(2), "random walks", lambda: kit.walked(2, 0.5), None, rounds=3)
+    assert figure.ratio > 1
