@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 CORPUS = "../shared/corpus"
 """Seen from the root, as the issue and the example's own help have it."""
 
-RUNS = {"embed.py": "", "speech_acts.py": "corpus", "speech_acts_table.py": "store"}
+RUNS = {"embed.py": "", "own_machine.py": "", "speech_acts.py": "corpus", "speech_acts_table.py": "store"}
 """Every example, and the fixtures that are its arguments."""
 
 
@@ -66,6 +66,12 @@ def test_every_example_is_run() -> None:
 @pytest.mark.parametrize("example", RUNS)
 def test_an_example_runs(example: str, request: pytest.FixtureRequest) -> None:
     assert run(example, *map(request.getfixturevalue, RUNS[example].split()))
+
+
+def test_a_machine_of_ones_own_is_tried_and_its_fault_is_found() -> None:
+    printed = run("own_machine.py")
+    assert "the desk:\n  nothing wrong was found" in printed
+    assert "the hasty desk:\n  found by illegal pairs" in printed and "\n  request, accept, block, deliver\n" in printed
 
 
 def test_the_examples_are_typed() -> None:

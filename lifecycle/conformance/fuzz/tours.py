@@ -78,8 +78,29 @@ class Ways:
 
 
 def edges(law: Law = LAW, scope: Scope = WHOLE) -> tuple[Edge, ...]:
-    """Every edge of the table that is in scope."""
-    return tuple(edge_of(row) for row in law.rows if row.act in scope.acts and (scope.time or row.act != "lapse"))
+    """Every edge of the table that is in scope, and leaves a stage that a job comes to there."""
+    unasked = {f"{word}_asked" for word, acts in _ASKED_FOR.items() if scope.acts.isdisjoint(acts)}
+    rows = [
+        row for row in law.rows
+        if row.act in scope.acts
+        and (scope.time or row.act != "lapse")
+        and not any(choice.__name__ in unasked for choice in row.when)
+    ]  # fmt: skip
+    come_to: set[Stage | None] = {None}
+    while more := {row.to for row in rows if row.origin in come_to} - come_to:
+        come_to |= more
+    return tuple(edge_of(row) for row in rows if row.origin in come_to)
+
+
+_ASKED_FOR = {"review": {"clear", "veto"}, "verdict": {"confirm", "reject", "rework"}}
+"""What a request asks for only where it is given: a subject that knows none of these acts is not asked for it."""
+
+
+def asked_how(scope: Scope = WHOLE) -> tuple[str, ...]:
+    """How a job may be asked for in this scope."""
+    out = {word for word, acts in _ASKED_FOR.items() if scope.acts.isdisjoint(acts)}
+    out |= set() if scope.time else {"child", "short", "soon", "sooner"}
+    return tuple(flags for flags in ASKED_HOW if out.isdisjoint(flags.split("+")))
 
 
 def edge_of(row: Row | Entry) -> Edge:
@@ -108,12 +129,12 @@ def of_length(chain: Chain, length: int) -> Iterator[Chain]:
 @lru_cache(maxsize=8)
 def ways(scope: Scope = WHOLE) -> Ways:
     """All places that a job can come to by moves in scope."""
-    moves = [move for move in MOVES if (scope.time or move.what != "wait") and move.what in {*scope.acts, "wait"}]
+    timed = {"wait", "overspent"}  # what is overspent lapses at once
+    known = [move for move in MOVES if move.what in {*scope.acts, "wait"}]
+    moves = [move for move in known if scope.time or timed.isdisjoint((move.what, move.manner))]
     arcs: dict[Place, tuple[Arc, ...]] = {}
     starts: dict[Place, tuple[Step, ...]] = {}
-    for flags in ASKED_HOW:
-        if not scope.time and flags.rpartition("+")[2] in ("child", "short", "soon", "sooner"):
-            continue
+    for flags in asked_how(scope):
         before = (Step("request", "parent", job=PARENT), Step("accept", job=PARENT)) if "child" in flags else ()
         root = Place(flags)
         starts[root] = before

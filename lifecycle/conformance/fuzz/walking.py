@@ -10,9 +10,10 @@ from hypothesis import HealthCheck, Phase, Verbosity, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
-from lifecycle.conformance.fuzz.sayings import ASKED_HOW, BY, CAST, JOB, PARENT, SAYINGS
+from lifecycle.conformance.fuzz.sayings import BY, CAST, JOB, PARENT, SAYINGS
 from lifecycle.conformance.fuzz.session import Covered, Session
 from lifecycle.conformance.fuzz.subject import Scope, Subject, scope_of
+from lifecycle.conformance.fuzz.tours import asked_how
 from lifecycle.conformance.fuzz.trial import Step, Trial
 from lifecycle.law.states import Stage
 from lifecycle.machine import legal
@@ -38,12 +39,10 @@ class Walk(RuleBasedStateMachine):
         type(self).began(type(self).walks)
         self.trial = Trial.of(type(self).subject())
 
-    @initialize(asked=st.sampled_from(ASKED_HOW))
-    def request(self, asked: str) -> None:
+    @initialize(data=st.data())
+    def request(self, data: st.DataObject) -> None:
         """A job is asked for, in one of the ways there are."""
-        self.scope = scope_of(type(self).subject())
-        if not self.scope.time:
-            asked = "+".join(word for word in asked.split("+") if word in ("review", "verdict"))
+        asked = data.draw(st.sampled_from(asked_how(scope_of(type(self).subject()))))
         if "child" in asked:
             self.take(Step("request", "parent", job=PARENT), Step("accept", job=PARENT))
         self.take(Step("request", asked))
@@ -67,7 +66,7 @@ def machine_of(subject: Callable[[], Subject]) -> type[Walk]:
         if name in scope.acts and name not in ("request", "lapse"):
             rules[name] = _rule(name, scope)
     rules["out_of_turn"] = rule(
-        name=st.sampled_from(sorted(scope.acts - {"request"})), by=st.sampled_from(sorted(CAST) if scope.parties else ["wes"])
+        name=st.sampled_from(sorted(scope.acts - {"request"})), by=st.sampled_from(sorted(CAST) if scope.parties else [""])
     )(_out_of_turn)
     if scope.time:
         rules["wait"] = rule(what=st.sampled_from(["wait", "almost", "tick"]))(_wait)
