@@ -99,6 +99,8 @@ def _run_all(
         entitled = plan.skippers.get(id, frozenset())
         if skip.authority not in entitled:
             raise NoAuthority(id, skip.authority, sorted(entitled))
+    if not checks:
+        return ()
     with snapshot(workspace.root, workspace.base, plan.scope) as tree:
         ground = Ground(workspace, tree, plan.scope, answers)
         return tuple(_record(id, _outcome(id, check, ground, skips.get(id)), ground, plan) for id, check in checks.items())

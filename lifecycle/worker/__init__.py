@@ -1,0 +1,66 @@
+"""The worker: an agent that can be given work by something that knows nothing about it.
+
+Seven exchanges, a closed set: are you free, what would this take, will you take it, how is it going, what came of it, what do
+you need, stop. A worker is a Python function (`Local`), or any program that speaks JSON lines on stdio (`Pipe` asks, `serve`
+answers).
+"""
+
+from lifecycle.worker.frames import (
+    DEADLINE,
+    EXCHANGES,
+    FRAME,
+    VERSION,
+    Answer,
+    Ask,
+    BadFrame,
+    Called,
+    Came,
+    Can,
+    Cannot,
+    CannotTell,
+    Free,
+    Given,
+    Needs,
+    Reply,
+    Status,
+    Stopped,
+    Taken,
+    Task,
+    Tool,
+)
+from lifecycle.worker.pipe import Pipe
+from lifecycle.worker.port import Local, Worker, WorkerError
+from lifecycle.worker.serving import CallRefused, Desk, Served, Stop, serve
+
+__all__ = [
+    "DEADLINE",
+    "EXCHANGES",
+    "FRAME",
+    "VERSION",
+    "Answer",
+    "Ask",
+    "BadFrame",
+    "CallRefused",
+    "Called",
+    "Came",
+    "Can",
+    "Cannot",
+    "CannotTell",
+    "Desk",
+    "Free",
+    "Given",
+    "Local",
+    "Needs",
+    "Pipe",
+    "Reply",
+    "Served",
+    "Status",
+    "Stop",
+    "Stopped",
+    "Taken",
+    "Task",
+    "Tool",
+    "Worker",
+    "WorkerError",
+    "serve",
+]
