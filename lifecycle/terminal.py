@@ -43,6 +43,11 @@ def cell(value: JsonValue) -> Text:
     return Text(text, COLOURS[Stage(text).state] if text in set(Stage) else "")
 
 
+def lines(text: str) -> list[str]:
+    """A text of several lines from outside, such as a patch: each line with nothing in it taken for a command of the terminal."""
+    return ["".join(c if c.isprintable() or c == "\t" else f"\\u{ord(c):04x}" for c in line) for line in text.split("\n")]
+
+
 def path(states: Iterable[State]) -> Text:
     """The states a job was in, in order, each in its colour."""
     return Text(" > ").join(Text(state, COLOURS[state]) for state in states)

@@ -2,7 +2,8 @@
 
     python examples/flaky_retry/run.py [WORKER ...] [--out DIR]
 
-Each worker gets a checkout of its own. What is printed is the verdict on each; a picture of each job, and the store, are left in DIR.
+Each worker gets a checkout of its own. What is printed is the verdict on each; a picture of each job, and the store, are left in
+DIR.
 """
 
 import argparse
@@ -32,13 +33,13 @@ def checkout(at: Path) -> Path:
     return at
 
 
-def tried(jobs: lifecycle.Jobs, worker: str, tree: Path) -> Report:
+def tried(jobs: lifecycle.Jobs, worker: str, tree: Path, reworks: int = 1) -> Report:
     """What one worker's job comes to, on its own checkout."""
     program, _, way = worker.partition(":")
     argv = [sys.executable, str((HERE / "workers" / f"{program}.py").resolve()), *([way] if way else [])]
     contract = checks.read(HERE / "contract.toml")
     job = run.begin(jobs, contract, argv, tree, base="HEAD", worker=(way or program).replace("_", "-"), id=worker.replace(":", "-"))
-    with run.tended(jobs, job) as tending:
+    with run.tended(jobs, job, reworks=reworks) as tending:
         tending.through()
     return run.report(jobs, job)
 

@@ -6,7 +6,7 @@ store that cannot be opened: one line on stderr and exit 1. A call that is not u
 
 import click
 
-from lifecycle.cli import demo, fuzzing, jobs, machine
+from lifecycle.cli import approving, contracts, demo, fuzzing, jobs, machine, running
 from lifecycle.cli.options import Verbs
 
 
@@ -17,6 +17,7 @@ def main() -> None:
 
     \b
     lifecycle demo                          nine states, real worker processes, under 20 seconds
+    lifecycle run CONTRACT -- WORKER...     have a worker do what a contract asks, and judge it
     lifecycle jobs                          what there is
     lifecycle show JOB                      one job: where it stands, who may do what
     lifecycle submit JOB --by coder '{"act": "accept"}'
@@ -25,6 +26,6 @@ def main() -> None:
     """
 
 
-for _family in (demo, jobs, machine, fuzzing):
+for _family in (demo, running, contracts, approving, jobs, machine, fuzzing):
     for _verb in _family.VERBS:
         main.add_command(_verb)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from lifecycle.jobs import Jobs
+from lifecycle.jobs import SWEEP, Jobs
 from lifecycle.jobs import open as open_jobs
 from lifecycle.law.door import shown as printable
 from lifecycle.law.errors import LifecycleError, StoreError
@@ -31,8 +31,8 @@ class Verbs(click.Group):
             raise click.ClickException(printable(str(error), 2_000)) from error
 
 
-def opened(url: str, make: bool = False) -> Jobs:
-    """The jobs at a URL; a file that is not there is an error, unless the verb may make it."""
+def opened(url: str, make: bool = False, sweeping: bool = False) -> Jobs:
+    """The jobs at a URL; a file that is not there is an error, unless the verb may make it. Deadlines lapse if `sweeping`."""
     if not make and url.startswith("sqlite:///") and not Path(url[10:]).exists():
         raise StoreError(f"no file `{printable(url[10:])}`; to mend it, name the store with --store URL or LIFECYCLE_STORE")
-    return open_jobs(url, sweep_every=None)
+    return open_jobs(url, sweep_every=SWEEP if sweeping else None)

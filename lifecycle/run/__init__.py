@@ -21,7 +21,7 @@ from lifecycle.run.judging import PreconditionFailed, hold
 from lifecycle.run.order import NotRun, Order, keep, kept, named, requested
 from lifecycle.run.people import Away, People, Verdicts
 from lifecycle.run.report import Line, Report, report
-from lifecycle.run.tending import Tell, Tending
+from lifecycle.run.tending import REWORKS, Tell, Tending
 from lifecycle.worker import Pipe
 
 __all__ = [
@@ -57,11 +57,16 @@ def begin(
 
 
 @contextmanager
-def tended(jobs: Jobs, job: str, people: People | None = None, tell: Tell = lambda entry: None) -> Iterator[Tending]:
-    """Start the job's worker, and have the job tended; the worker's whole group is ended afterwards. NotRun if no run began it."""
+def tended(
+    jobs: Jobs, job: str, people: People | None = None, tell: Tell = lambda entry: None, reworks: int = REWORKS
+) -> Iterator[Tending]:
+    """Start the job's worker, and have the job tended; the worker's whole group is ended afterwards. NotRun if no run began it.
+
+    `reworks`: how often a result that does not pass goes back to the worker; 0 rejects the first.
+    """
     order = kept(jobs.store, job)
     standing = jobs.job(job)
     told = {"LIFECYCLE_JOB": job, "LIFECYCLE_WORKER": standing.parties.worker}
     here = {"PYTHONPATH": os.environ["PYTHONPATH"]} if "PYTHONPATH" in os.environ else {}
     with Pipe(order.argv, name=standing.parties.worker, cwd=Path(order.root), environment=told | here) as worker:
-        yield Tending(jobs, job, order, worker, people or Away(), tell)
+        yield Tending(jobs, job, order, worker, people or Away(), tell, reworks)

@@ -32,7 +32,7 @@ def hold(contract: Contract, workspace: checks.Workspace) -> None:
         raise PreconditionFailed(wrong)
 
 
-def judged(job: Job, workspace: checks.Workspace, people: People) -> acts.Act | None:
+def judged(job: Job, workspace: checks.Workspace, people: People, rework: bool) -> acts.Act | None:
     """Run what decides, ask whom it asks, and give the verdict; None while something waits for a person."""
     artifact = workspace.artifact if decides(job) else ""
     answers = {}
@@ -43,7 +43,7 @@ def judged(job: Job, workspace: checks.Workspace, people: People) -> acts.Act | 
     asked = {one.id: people.word(one) for one in job.terms.conditions if not one.typed}
     words = {id: word for id, word in asked.items() if word is not None}
     try:
-        return checks.verdict(job, records, words=words, rework=True)
+        return checks.verdict(job, records, words=words, rework=rework)
     except checks.Undecided:
         return None
 

@@ -29,6 +29,9 @@ from lifecycle.worker import Called, Came, Given, Needs, Status, Stopped, Taken,
 PAUSES = (0.02, 1.0)
 """Seconds between two looks at a worker: at first, and at most; each pause is half as long again as the one before."""
 
+REWORKS = 1
+"""How often a worker is given its result back, unless it is said otherwise."""
+
 SILENCES = 3
 """Answers that a worker may owe in a row: after that it counts as gone."""
 
@@ -45,6 +48,7 @@ class Tending:
     worker: Worker
     people: People
     tell: Tell = lambda entry: None
+    reworks: int = REWORKS
     _told: int = -1
     """The seq of the last entry that was told."""
     _heard: int = -1
@@ -145,7 +149,7 @@ class Tending:
                 return self._ended(job)
             case "stopped":
                 self._say(acts.Fail(reason="withdrawn", words=status.line or "it says that it has stopped", work=Work.UNKNOWN))
-        if status.points_at and status.line:
+        if status.points_at and status.line.strip():
             self._progress(status)
         return True
 
@@ -181,8 +185,9 @@ class Tending:
     def _progress(self, status: Status) -> None:
         """Keep what is new of it; what it said before, or points at nothing, is no entry."""
         last = next((e.act for e in reversed(self.jobs.log(self.id)) if isinstance(e.act, acts.Progress)), None)
-        if last is None or (last.line, last.points_at) != (status.line, status.points_at):
-            self._say(acts.Progress(line=status.line, points_at=status.points_at, spent=status.spent))
+        line = shown(status.line.strip())
+        if last is None or (last.line, last.points_at) != (line, status.points_at):
+            self._say(acts.Progress(line=line, points_at=status.points_at, spent=status.spent))
 
     def _block(self, job: Job) -> bool:
         needs = self.worker.ask("needs", job=self.id)
@@ -258,7 +263,7 @@ class Tending:
         return True
 
     def _judge(self, job: Job) -> bool:
-        act = judged(job, self.order.workspace, self.people)
+        act = judged(job, self.order.workspace, self.people, job.tally.reworks < self.reworks)
         if act is None:
             return False
         self.jobs.submit(self.id, act, by=job.parties.verifier)

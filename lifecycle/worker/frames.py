@@ -13,7 +13,7 @@ from pydantic_core import from_json
 from lifecycle.law import acts, door
 from lifecycle.law.states import Work
 from lifecycle.law.terms import Need, Spent, Terms
-from lifecycle.law.values import Id, Instant, Json, Line, PartyId, Seconds, Text, Words
+from lifecycle.law.values import Id, Instant, Json, PartyId, Seconds, Text, Words
 
 Version = Literal["worker/0.2"]
 VERSION = "worker/0.2"
@@ -110,7 +110,7 @@ class Status(Frame):
     """How it is going, in one word and one line; what it points at is there to be looked at."""
 
     status: Literal["working", "blocked", "done", "failed", "stopped", "never_accepted"]
-    line: Line = ""
+    line: Text = ""
     points_at: tuple[acts.Pointer, ...] = ()
     spent: Spent | None = None
 

@@ -63,6 +63,15 @@ def test_each_rule_finds_what_it_is_for(old: str, new: str, rule: str, line: int
     assert {other for other, _ in found(SOUND.replace(old, new), tmp_path)} - {rule} <= {"own_test"}
 
 
+def test_a_test_that_must_fail_on_a_changed_product_may_be_the_workers_own(tmp_path: Path) -> None:
+    own = SOUND.replace('["src/"]', '["src/", "tests/"]')
+    changed = 'check = { kind = "command", argv = ["./changed"], exit = 1, cases = ["tests/test_a.py::test_a"] }'
+    more = f'[[acceptance]]\nid = "c"\ntext = "t"\n{changed}\n[[evidence]]\nid = "c"\nevidence = "e"\n'
+    held = own.replace("[[evidence]]", f"{more}[[evidence]]")
+    assert ("own_test", 5) in found(own, tmp_path)
+    assert found(held, tmp_path) == []
+
+
 def test_a_contract_that_accepts_nothing_is_found(tmp_path: Path) -> None:
     assert found(HEAD, tmp_path) == [("nothing_accepted", 1)]
 
