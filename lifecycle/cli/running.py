@@ -15,7 +15,7 @@ from lifecycle.jobs import Jobs
 from lifecycle.law.door import shown as printable
 from lifecycle.law.log import Entry
 
-reworks_option = click.option("--reworks", default=1, show_default=True, help="How often a result that failed goes back to the worker.")
+reworks_option = click.option("--reworks", default=1, show_default=True, help="How often a failed result goes back to the worker.")
 leave_option = click.option(
     "--leave", is_flag=True, help="Ask nobody: what waits for a person is left pending, and `resume` goes on with it."
 )

@@ -110,7 +110,6 @@ class Desk:
         self.need, self.condition = Need(what, whom), "blocked"
         while (heard := self._heard.get()) is not None:
             if heard.get("act") == "resolve":
-                self.need, self.condition = None, "working"
                 return str(heard.get("answer"))
         raise Stop
 
@@ -218,11 +217,13 @@ class Served:
             desk.came, desk.condition = Came(came="done", deliver=act), "done"
 
     def _hears(self, desk: Desk, act: dict[str, JsonValue]) -> None:
-        """A rework begins the work anew; whatever else is said goes to the work."""
+        """A rework begins the work anew; an answer ends the wait for it at once, whenever the work wakes."""
         if act.get("act") == "rework":
             self._begin(Desk(desk.task, self._send))
-        else:
-            desk._heard.put(act)
+            return
+        if act.get("act") == "resolve":
+            desk.need, desk.condition = None, "working"
+        desk._heard.put(act)
 
     def _stops(self, desk: Desk | None, ask: Ask) -> Stopped:
         if desk is None:
