@@ -19,7 +19,7 @@ TEST_COMMAND = "pip install -e '.[test]' && pytest"
 
 # The rooms, and what each may import of `lifecycle` beside itself. A new room gets its line here first.
 WINGS = "law engine hooks machine stores diagrams checks handshake shown terminal"
-PARTIES = "seat jobs toolhost worker run manager web"
+PARTIES = "seat jobs toolhost worker run review manager web"
 FLOORS = {
     "law": "",
     "engine": "law",
@@ -34,6 +34,7 @@ FLOORS = {
     **dict.fromkeys(PARTIES.split(), "law engine checks"),
     "jobs": "law engine hooks seat stores",
     "run": "law engine checks jobs toolhost worker",
+    "review": "law engine jobs",
     "conformance": f"{WINGS} {PARTIES}",
     "__init__": f"{WINGS} {PARTIES}",
     "demo": f"{WINGS} {PARTIES} conformance __init__ cli",
@@ -51,6 +52,7 @@ DATA = {"attrs", "pydantic", "pydantic_core"}
 PACKAGES = {
     "checks": {"junitparser", "pathspec", "psutil", "ruamel", "tomli_w", "tree_sitter", "tree_sitter_toml"},
     "machine": {"transitions"},
+    "review": {"matplotlib"},
     "stores": {"psycopg", "psycopg_pool"},
     "conformance": {"greenlet", "hypothesis", "pytest"},
     "demo": {"click", "rich"},
@@ -60,7 +62,7 @@ PACKAGES = {
 }
 
 # What may be imported inside a function: a dependency that not every user has, and rooms that not every start needs.
-OPTIONAL = {"hypothesis", "psycopg", "psycopg_pool", "pytest"}
+OPTIONAL = {"hypothesis", "matplotlib", "psycopg", "psycopg_pool", "pytest"}
 LAZY = ("lifecycle/__init__.py", "lifecycle/cli/*.py", "lifecycle/stores/urls.py")
 
 # The law reads no clock, rolls no dice, opens nothing, waits for nothing.

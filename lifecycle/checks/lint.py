@@ -94,7 +94,7 @@ def _criterion(item: Condition | Criterion, keys: Keys, contract: Contract) -> I
 
 def _held_against_a_change(contract: Contract) -> set[str]:
     """Cases that some check asks to fail: on a product that was changed, so that a weakened one is found out."""
-    checks = [item.check for item in (*contract.acceptance, *contract.invariants)]
+    checks = [*(item.check for item in contract.acceptance), *(item.check for item in contract.invariants)]
     return {case for check in checks if isinstance(check, CommandCheck) and check.exit != 0 for case in check.cases}
 
 

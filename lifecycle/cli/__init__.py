@@ -6,7 +6,7 @@ store that cannot be opened: one line on stderr and exit 1. A call that is not u
 
 import click
 
-from lifecycle.cli import approving, contracts, demo, fuzzing, jobs, machine, running
+from lifecycle.cli import approving, contracts, demo, fuzzing, jobs, machine, reviewing, running
 from lifecycle.cli.options import Verbs
 
 
@@ -26,6 +26,6 @@ def main() -> None:
     """
 
 
-for _family in (demo, running, contracts, approving, jobs, machine, fuzzing):
+for _family in (demo, running, contracts, approving, reviewing, jobs, machine, fuzzing):
     for _verb in _family.VERBS:
         main.add_command(_verb)

@@ -74,7 +74,8 @@ def new(id: str, goal: str, out: str) -> None:
 
     if out != "-" and Path(out).exists():
         raise click.UsageError(f"`{out}` is there already; to mend it, name another file")
-    click.open_file(out, "w", encoding="utf-8").write(checks.new(id, goal))
+    with click.open_file(out, "w", encoding="utf-8") as file:
+        file.write(checks.new(id, goal))
 
 
 @contract.command()

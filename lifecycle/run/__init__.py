@@ -64,8 +64,8 @@ def tended(
 
     `reworks`: how often a result that does not pass goes back to the worker; 0 rejects the first.
     """
-    order = kept(jobs.store, job)
     standing = jobs.job(job)
+    order = kept(jobs.store, job)
     told = {"LIFECYCLE_JOB": job, "LIFECYCLE_WORKER": standing.parties.worker}
     here = {"PYTHONPATH": os.environ["PYTHONPATH"]} if "PYTHONPATH" in os.environ else {}
     with Pipe(order.argv, name=standing.parties.worker, cwd=Path(order.root), environment=told | here) as worker:
