@@ -21,14 +21,26 @@ store_option = click.option(
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of lines for a person.")
 
 
+EXTRAS = {
+    **dict.fromkeys(("junitparser", "pathspec", "psutil", "ruamel", "tomli_w", "tree_sitter", "tree_sitter_toml"), "run"),
+    **dict.fromkeys(("jsonschema", "referencing", "rfc8785", "unidiff"), "run"),
+}
+"""Which extra brings a package that a verb may need."""
+
+
 class Verbs(click.Group):
-    """Errors of the library are one line and exit 1, whatever the verb."""
+    """Errors of the library, and an extra that is not installed, are one line and exit 1, whatever the verb."""
 
     def invoke(self, ctx: click.Context) -> object:
         try:
             return super().invoke(ctx)
         except LifecycleError as error:
             raise click.ClickException(printable(str(error), 2_000)) from error
+        except ModuleNotFoundError as error:
+            extra = EXTRAS.get((error.name or "").partition(".")[0])
+            if extra is None:
+                raise
+            raise click.ClickException(f"no package `{error.name}`; to mend it, pip install 'lifecycle[{extra}]'") from error
 
 
 def opened(url: str, make: bool = False, sweeping: bool = False) -> Jobs:

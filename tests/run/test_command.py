@@ -192,6 +192,14 @@ def test_a_wrong_contract_names_its_line_and_begins_nothing(call: Runs, place: P
     assert not (place / "jobs.db").exists()
 
 
+def test_without_the_extra_it_says_what_to_install(place: Path) -> None:
+    (place / "pathspec.py").write_text("raise ModuleNotFoundError('no', name='pathspec')\n")
+    known = environment(place) | {"PYTHONPATH": ":".join([str(place), *sys.path])}
+    command = [sys.executable, "-m", "lifecycle.cli", *of_worker("makes")]
+    done = subprocess.run(command, cwd=place, capture_output=True, text=True, env=known, check=False)
+    assert (done.returncode, done.stderr) == (1, "Error: no package `pathspec`; to mend it, pip install 'lifecycle[run]'\n")
+
+
 # Contract files
 
 
