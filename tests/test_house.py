@@ -35,6 +35,7 @@ FLOORS = {
     "jobs": "law engine hooks seat stores",
     "run": "law engine checks jobs toolhost worker",
     "review": "law engine jobs",
+    "manager": "law engine checks jobs toolhost worker run",
     "conformance": f"{WINGS} {PARTIES}",
     "__init__": f"{WINGS} {PARTIES}",
     "demo": f"{WINGS} {PARTIES} conformance __init__ cli",

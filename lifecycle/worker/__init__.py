@@ -28,6 +28,7 @@ from lifecycle.worker.frames import (
     Task,
     Tool,
 )
+from lifecycle.worker.journal import Journal
 from lifecycle.worker.pipe import Pipe
 from lifecycle.worker.port import Local, Worker, WorkerError
 from lifecycle.worker.serving import CallRefused, Desk, Served, Stop, serve
@@ -49,6 +50,7 @@ __all__ = [
     "Desk",
     "Free",
     "Given",
+    "Journal",
     "Local",
     "Needs",
     "Pipe",

@@ -17,6 +17,7 @@ import queue
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Literal
 
 from attrs import define, field
@@ -46,6 +47,7 @@ from lifecycle.worker.frames import (
     read_ask,
     written,
 )
+from lifecycle.worker.journal import Journal
 
 Condition = Literal["working", "blocked", "done", "failed", "stopped"]
 
@@ -136,9 +138,13 @@ def accepts(task: Task) -> acts.Accept:
 class Served:
     """A function as a worker of the seven exchanges. In-process it is one; `serve` puts it behind a pipe."""
 
-    def __init__(self, work: Job, take: Take = accepts, send: Callable[[Called], None] | None = None) -> None:
-        self._work, self._take = work, take
+    def __init__(
+        self, work: Job, take: Take = accepts, send: Callable[[Called], None] | None = None, journal: Journal | None = None
+    ) -> None:
+        self._work, self._take, self._journal = work, take, journal
         self._send = send or _no_host
+        self._past: dict[str, Came] = journal.recall() if journal is not None else {}
+        """What came of jobs of which only the journal knows."""
         self._desks: dict[str, Desk] = {}
         self._taken: dict[str, acts.Act] = {}
 
@@ -149,6 +155,7 @@ class Served:
             for act in ask.heard:
                 self._hears(desk, act)
             desk = self._desks[desk.task.job]  # a rework has begun anew
+        past = self._past.get(ask.job or "")
         match ask.ask:
             case "free":
                 return Free(free=self._busy() is None)
@@ -157,9 +164,9 @@ class Served:
             case "take":
                 return Taken(act=self._takes(_task(ask)))  # type: ignore[arg-type]  # one of the four
             case "status":
-                return Status(status=desk.condition, line=desk.line, points_at=desk.points_at) if desk else _NEVER
+                return Status(status=desk.condition, line=desk.line, points_at=desk.points_at) if desk else _recalled(past)
             case "result":
-                return desk.came if desk else Came(came="never_accepted")
+                return desk.came if desk else past or Came(came="never_accepted")
             case "needs":
                 return Needs(need=desk.need if desk else None)
             case _:
@@ -190,6 +197,8 @@ class Served:
             return acts.Decline(kind="over_capacity", reason=f"at work on `{busy.task.job}`", mend="ask again when that is done")
         act = self._take(task)
         if isinstance(act, acts.Accept):
+            if self._journal is not None:
+                self._journal.accept(task.job)
             self._taken[task.job] = act
             self._begin(Desk(task, self._send))
         return act
@@ -204,17 +213,24 @@ class Served:
             made = self._work(desk)
             act = made if isinstance(made, acts.Act) else acts.Deliver.model_validate({"value": made})
         except Stop:
-            desk.condition = "stopped"
+            act = acts.Fail(reason="withdrawn", words="it was stopped", work=desk.work)
+            self._keep(desk, Came(came="failed", fail=act), "stopped")
             return
         except ValidationError as error:
             act = acts.Fail(words=f"what it made is no delivery: {malformed(error).detail}", work=desk.work)
         except Exception as error:
             act = acts.Fail(words=f"{type(error).__name__}: {shown(str(error), 2_000)}", work=desk.work)
         if isinstance(act, acts.Fail):
-            desk.came, desk.condition = Came(came="failed", fail=act), "failed"
+            self._keep(desk, Came(came="failed", fail=act), "failed")
         else:
             assert isinstance(act, acts.Deliver)
-            desk.came, desk.condition = Came(came="done", deliver=act), "done"
+            self._keep(desk, Came(came="done", deliver=act), "done")
+
+    def _keep(self, desk: Desk, came: Came, condition: Condition) -> None:
+        """What came of it is written down before it is told."""
+        if self._journal is not None:
+            self._journal.end(desk.task.job, came)
+        desk.came, desk.condition = came, condition
 
     def _hears(self, desk: Desk, act: dict[str, JsonValue]) -> None:
         """A rework begins the work anew; an answer ends the wait for it at once, whenever the work wakes."""
@@ -234,11 +250,15 @@ class Served:
         return Stopped(work=desk.work if desk.condition != "done" else Work.COMPLETE)
 
 
-_NEVER = Status(status="never_accepted")
+def _recalled(past: Came | None) -> Status:
+    """The status of a job of which only the journal knows, if that does."""
+    if past is None:
+        return Status(status="never_accepted")
+    return Status(status="done" if past.came == "done" else "failed", line=past.fail.words if past.fail else "done before")
 
 
-def serve(work: Job, take: Take = accepts) -> None:
-    """Answer the seven exchanges on stdin and stdout, until stdin ends."""
+def serve(work: Job, take: Take = accepts, journal: str | Path | None = None) -> None:
+    """Answer the seven exchanges on stdin and stdout, until stdin ends; with a journal, across restarts."""
     wire, sys.stdout = os.fdopen(os.dup(1), "wb"), sys.stderr
     os.dup2(2, 1)
     lock = threading.Lock()
@@ -248,7 +268,7 @@ def serve(work: Job, take: Take = accepts) -> None:
             wire.write(line)
             wire.flush()
 
-    served = Served(work, take, lambda called: send(written(called)))
+    served = Served(work, take, lambda called: send(written(called)), Journal(journal) if journal is not None else None)
     while line := sys.stdin.buffer.readline(FRAME + 1):
         try:
             frame = read_ask(line)
