@@ -92,11 +92,21 @@ class Pipe:
         within: float | None = None,
     ) -> Answer:  # fmt: skip
         """One exchange. WorkerError says why it came to nothing: `quiet`, `gone`, `malformed`, `refused`, `not_started`."""
-        nonce, place = secrets.token_hex(8), queue.Queue[Reply | None](1)
+        nonce = secrets.token_hex(8)
+        reply = self.say(written(Ask(ask=exchange, nonce=nonce, job=job, task=task, heard=tuple(heard))), nonce, exchange, within)
+        try:
+            return answered(exchange, reply)
+        except BadFrame as error:
+            why = "refused" if reply.answer is None else "malformed"
+            raise WorkerError(self.name, exchange, why, str(error)) from None
+
+    def say(self, line: bytes, nonce: str, exchange: str, within: float | None = None) -> Reply:
+        """Write one line, whatever it says, and wait for the reply that repeats its nonce; as `ask` does, for whoever probes."""
+        place = queue.Queue[Reply | None](1)
         with self._lock:
             self._waiting[nonce] = place
         try:
-            self._write(written(Ask(ask=exchange, nonce=nonce, job=job, task=task, heard=tuple(heard))), exchange)
+            self._write(line, exchange)
             if self.gone:
                 self._hang_up()
             reply = place.get(timeout=within if within is not None else self.deadline)
@@ -108,11 +118,7 @@ class Pipe:
         if reply is None:
             told = f"; it said: {self.said}" if self.said else ""
             raise WorkerError(self.name, exchange, "gone", f"its process has ended ({self._process.poll()}){told}")
-        try:
-            return answered(exchange, reply)
-        except BadFrame as error:
-            why = "refused" if reply.answer is None else "malformed"
-            raise WorkerError(self.name, exchange, why, str(error)) from None
+        return reply
 
     def call(self, within: float = 0.0) -> Called | None:
         """The next call of a tool that the worker asks for; None if there is none within so many seconds."""

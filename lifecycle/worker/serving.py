@@ -17,6 +17,7 @@ import queue
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
@@ -36,6 +37,7 @@ from lifecycle.worker.frames import (
     Came,
     Can,
     Cannot,
+    CannotTell,
     Free,
     Given,
     Needs,
@@ -54,6 +56,10 @@ Condition = Literal["working", "blocked", "done", "failed", "stopped"]
 
 class Stop(Exception):
     """Raised in the work where the manager has asked it to stop. Let it pass, or put things back first."""
+
+
+class TimeUp(Exception):
+    """Raised in the work when its time is up: the job has failed, as it was held to its deadline."""
 
 
 class CallRefused(Exception):
@@ -88,9 +94,12 @@ class Desk:
         self.work = Work.PARTIAL
 
     def look(self) -> None:
-        """Stop if the work is to stop."""
+        """Stop if the work is to stop; TimeUp if it was to be complete by now."""
         if self.stopping.is_set():
             raise Stop
+        due = self.task.terms.complete_by
+        if due is not None and datetime.now(UTC) >= due:
+            raise TimeUp(f"it was to be complete by {due.isoformat()}")
 
     def call(self, tool: str, /, **arguments: JsonValue) -> JsonValue:
         """Have the host run a tool, and wait for its output; CallRefused if it was not executed."""
@@ -128,6 +137,7 @@ class Desk:
 
 Job = Callable[[Desk], acts.Deliver | acts.Fail | JsonValue]
 Take = Callable[[Task], acts.Accept | acts.Decline | acts.Counter | acts.Defer]
+Estimates = Callable[[Task], Can | Cannot | CannotTell]
 
 
 def accepts(task: Task) -> acts.Accept:
@@ -139,9 +149,10 @@ class Served:
     """A function as a worker of the seven exchanges. In-process it is one; `serve` puts it behind a pipe."""
 
     def __init__(
-        self, work: Job, take: Take = accepts, send: Callable[[Called], None] | None = None, journal: Journal | None = None
-    ) -> None:
-        self._work, self._take, self._journal = work, take, journal
+        self, work: Job, take: Take = accepts, send: Callable[[Called], None] | None = None, journal: Journal | None = None,
+        estimate: Estimates | None = None,
+    ) -> None:  # fmt: skip
+        self._work, self._take, self._journal, self._estimate = work, take, journal, estimate
         self._send = send or _no_host
         self._past: dict[str, Came] = journal.recall() if journal is not None else {}
         """What came of jobs of which only the journal knows."""
@@ -186,6 +197,8 @@ class Served:
         return next((desk for desk in self._desks.values() if desk.condition in ("working", "blocked")), None)
 
     def _estimated(self, task: Task) -> Answer:
+        if self._estimate is not None:
+            return self._estimate(task)
         act = self._take(task)
         return Cannot(why=act.reason) if isinstance(act, acts.Decline) else Can(commitment=False)
 
@@ -257,8 +270,16 @@ def _recalled(past: Came | None) -> Status:
     return Status(status="done" if past.came == "done" else "failed", line=past.fail.words if past.fail else "done before")
 
 
-def serve(work: Job, take: Take = accepts, journal: str | Path | None = None) -> None:
+def serve(
+    work: Job, take: Take = accepts, journal: str | Path | None = None, estimate: Estimates | None = None
+) -> None:
     """Answer the seven exchanges on stdin and stdout, until stdin ends; with a journal, across restarts."""
+    kept = Journal(journal) if journal is not None else None
+    on_stdio(lambda send: Served(work, take, send, kept, estimate))
+
+
+def on_stdio(make: Callable[[Callable[[Called], None]], Served]) -> None:
+    """Put a worker of one's own making behind stdin and stdout; it is made with its way to ask for tools."""
     wire, sys.stdout = os.fdopen(os.dup(1), "wb"), sys.stderr
     os.dup2(2, 1)
     lock = threading.Lock()
@@ -268,7 +289,7 @@ def serve(work: Job, take: Take = accepts, journal: str | Path | None = None) ->
             wire.write(line)
             wire.flush()
 
-    served = Served(work, take, lambda called: send(written(called)), Journal(journal) if journal is not None else None)
+    served = make(lambda called: send(written(called)))
     while line := sys.stdin.buffer.readline(FRAME + 1):
         try:
             frame = read_ask(line)
