@@ -5,10 +5,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 from click.testing import CliRunner
 
@@ -162,6 +162,8 @@ def test_a_ctrl_c_cancels_the_job_and_the_worker_says_how_it_leaves_the_work(pla
 
 def test_a_run_that_was_killed_is_gone_on_with_and_its_worker_does_not_outlive_it_for_long(place: Path, call: Runs) -> None:
     run = started(place)
+    workers = psutil.Process(run.pid).children(recursive=True)
+    assert workers
     run.kill()
     run.communicate(timeout=60)
     (place / "worker.py").write_text(WORKER.replace('sys.argv[1] == "sleeps"', "False").replace('== "makes"', '== "sleeps"'))
@@ -170,10 +172,7 @@ def test_a_run_that_was_killed_is_gone_on_with_and_its_worker_does_not_outlive_i
     with lifecycle.open(f"sqlite:///{place}/jobs.db", sweep_every=None) as jobs:
         assert [entry.act.act for entry in jobs.log("j")] == ["request", "accept", "progress", "deliver", "confirm"]
         assert jobs.audit() == []
-    until = time.monotonic() + 20
-    while subprocess.run(["pgrep", "-f", f"{place}/worker.py|../worker.py sleeps"], check=False, capture_output=True).stdout:
-        assert time.monotonic() < until, "the first worker is still there"
-        time.sleep(0.1)
+    assert psutil.wait_procs(workers, timeout=20)[1] == [], "the first worker is still there"
 
 
 def test_what_cannot_be_resumed_says_why(call: Runs) -> None:
