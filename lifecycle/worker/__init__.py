@@ -2,7 +2,7 @@
 
 Seven exchanges, a closed set: are you free, what would this take, will you take it, how is it going, what came of it, what do
 you need, stop. A worker is a Python function (`Local`), or any program that speaks JSON lines on stdio (`Pipe` asks, `serve`
-answers).
+answers). `lifecycle.worker.http` puts the same exchanges behind HTTP.
 """
 
 from lifecycle.worker.frames import (
@@ -18,6 +18,7 @@ from lifecycle.worker.frames import (
     Can,
     Cannot,
     CannotTell,
+    Exchange,
     Free,
     Given,
     Needs,
@@ -31,7 +32,8 @@ from lifecycle.worker.frames import (
 from lifecycle.worker.journal import Journal
 from lifecycle.worker.pipe import Pipe
 from lifecycle.worker.port import Local, Worker, WorkerError
-from lifecycle.worker.serving import CallRefused, Desk, Served, Stop, serve
+from lifecycle.worker.serving import CallRefused, Desk, Served, Stop, TimeUp
+from lifecycle.worker.stdio import on_stdio, serve
 
 __all__ = [
     "DEADLINE",
@@ -48,6 +50,7 @@ __all__ = [
     "Cannot",
     "CannotTell",
     "Desk",
+    "Exchange",
     "Free",
     "Given",
     "Journal",
@@ -61,8 +64,10 @@ __all__ = [
     "Stopped",
     "Taken",
     "Task",
+    "TimeUp",
     "Tool",
     "Worker",
     "WorkerError",
+    "on_stdio",
     "serve",
 ]

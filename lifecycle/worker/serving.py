@@ -1,24 +1,13 @@
-"""A worker of a Python function, answering the seven exchanges on stdin and stdout.
+"""A worker of a Python function: what it holds in its hands, and how it answers the seven exchanges meanwhile.
 
-    from lifecycle.worker import serve
-
-    def work(desk):
-        report = desk.call("edit", path="a.py", digest=None, patch="...")
-        return desk.done(report, met={"c1": "a.py:3"})
-
-    serve(work)
-
-The function runs in a thread of its own once the job is accepted; the exchanges are answered meanwhile. Whatever it prints to
-stdout goes to stderr, as stdout is the wire. One job at a time: a second one is declined, and says why.
+The function runs in a thread of its own once the job is accepted. One job at a time: a second one is declined, and says why. No
+wire is known here: a frame comes in as bytes, and its reply goes out.
 """
 
-import os
 import queue
-import sys
 import threading
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Literal
 
 from attrs import define, field
@@ -29,7 +18,6 @@ from lifecycle.law.door import malformed, shown
 from lifecycle.law.states import Work
 from lifecycle.law.terms import Need
 from lifecycle.worker.frames import (
-    FRAME,
     Answer,
     Ask,
     BadFrame,
@@ -47,7 +35,6 @@ from lifecycle.worker.frames import (
     Taken,
     Task,
     read_ask,
-    written,
 )
 from lifecycle.worker.journal import Journal
 
@@ -183,6 +170,18 @@ class Served:
             case _:
                 return self._stops(desk, ask)
 
+    def reply(self, line: bytes) -> Reply | None:
+        """The reply to one frame off a wire, whatever it is; none to what became of a call."""
+        try:
+            frame = read_ask(line)
+            if isinstance(frame, Given):
+                self.given(frame)
+                return None
+            answer = self.answer(frame)
+        except BadFrame as error:
+            return Reply(nonce=error.nonce, refused=str(error))
+        return Reply(nonce=frame.nonce, answer=answer.model_dump(mode="json", exclude_none=True))
+
     def given(self, given: Given) -> None:
         """What became of a call goes to whoever waits for it."""
         for desk in self._desks.values():
@@ -268,38 +267,6 @@ def _recalled(past: Came | None) -> Status:
     if past is None:
         return Status(status="never_accepted")
     return Status(status="done" if past.came == "done" else "failed", line=past.fail.words if past.fail else "done before")
-
-
-def serve(
-    work: Job, take: Take = accepts, journal: str | Path | None = None, estimate: Estimates | None = None
-) -> None:
-    """Answer the seven exchanges on stdin and stdout, until stdin ends; with a journal, across restarts."""
-    kept = Journal(journal) if journal is not None else None
-    on_stdio(lambda send: Served(work, take, send, kept, estimate))
-
-
-def on_stdio(make: Callable[[Callable[[Called], None]], Served]) -> None:
-    """Put a worker of one's own making behind stdin and stdout; it is made with its way to ask for tools."""
-    wire, sys.stdout = os.fdopen(os.dup(1), "wb"), sys.stderr
-    os.dup2(2, 1)
-    lock = threading.Lock()
-
-    def send(line: bytes) -> None:
-        with lock:
-            wire.write(line)
-            wire.flush()
-
-    served = make(lambda called: send(written(called)))
-    while line := sys.stdin.buffer.readline(FRAME + 1):
-        try:
-            frame = read_ask(line)
-            if isinstance(frame, Given):
-                served.given(frame)
-                continue
-            answer = served.answer(frame)
-            send(written(Reply(nonce=frame.nonce, answer=answer.model_dump(mode="json", exclude_none=True))))
-        except BadFrame as error:
-            send(written(Reply(nonce=error.nonce, refused=str(error))))
 
 
 def _stop(desk: Desk) -> None:

@@ -1,29 +1,33 @@
 """The bench on which a worker is tried: its process, the jobs that it is offered, and a ledger of effects that it does not own.
 
-The worker is started with `LIFECYCLE_LEDGER` in its environment, the path of a file to which it appends one line, the job's id, for every
-effect it has outside itself. A bench starts, suspends, kills and restarts it; every wait here has an end.
+The worker is started with `LIFECYCLE_LEDGER` in its environment, the path of a file to which it appends one line, the job's id,
+for every effect it has outside itself. A bench starts, suspends, kills and restarts it; every wait here has an end. A worker that
+is only a URL has no process here: then nothing is suspended or killed, and without a ledger nothing is measured.
 """
 
-import os
 import secrets
-import signal
+import shutil
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
+from typing import Protocol
 
 import psutil
-from attrs import define, field, frozen
+from attrs import Factory, define, field, frozen
 from pydantic_core import to_json
 
 from lifecycle.law.terms import Condition, Terms
-from lifecycle.worker import VERSION, Answer, Came, Pipe, Reply, Status, Taken, Task, WorkerError
-from lifecycle.worker.frames import Exchange
+from lifecycle.worker import VERSION, Answer, Came, Exchange, Pipe, Reply, Status, Taken, Task, Worker, WorkerError
+from lifecycle.worker.http import Http
 
 LEDGER = "LIFECYCLE_LEDGER"
 """The environment variable that tells the worker where its effects are to be written down."""
+
+TOKEN = "LIFECYCLE_TOKEN"
+"""The environment variable that tells a worker behind HTTP which bearer token to take."""
 
 ANSWER = 3.0
 """Seconds within which every exchange must be answered."""
@@ -35,7 +39,10 @@ WATCH = 0.6
 
 @frozen
 class Goals:
-    """What a worker is asked to do, in words that it understands. An author gives the words of the worker's own trade."""
+    """What a worker is asked to do, in words that it understands. An author gives the words of the worker's own trade.
+
+    An empty one is a goal that this worker has not: what hangs on it is not checked.
+    """
 
     plain: str = "conformance: plain"
     """In scope, and quickly done, with one effect at least."""
@@ -59,68 +66,111 @@ class NotChecked(Exception):
     """A must that cannot be checked here: why."""
 
 
+class Speaks(Worker, Protocol):
+    """A worker to which anything at all can be said."""
+
+    def say(self, line: bytes, nonce: str, exchange: str, within: float | None = None) -> Reply:
+        """One line, whatever it says, and the reply that repeats its nonce."""
+
+
 @define
 class Bench:
-    """One worker, and what is needed to try it."""
+    """One worker, and what is needed to try it: a program, or a URL, or a program that answers at a URL.
 
-    argv: Sequence[str]
+    `ledger` is the file of effects; a worker that is not started here knows by itself where that is.
+    """
+
+    argv: Sequence[str] = ()
+    url: str = ""
+    token: str = ""
     goals: Goals = field(factory=Goals)
     environment: Mapping[str, str] = field(factory=dict)
     home: Path = field(factory=lambda: Path(tempfile.mkdtemp(prefix="conform-")))
-    _pipe: Pipe | None = None
+    ledger: Path = field(default=Factory(lambda self: self.home / "ledger", takes_self=True))
+    _process: Pipe | None = None
+    _worker: Speaks | None = None
 
     @property
-    def pipe(self) -> Pipe:
-        """The live worker; started if it is not."""
-        if self._pipe is None or self._pipe.gone:
-            told = {**self.environment, LEDGER: str(self.ledger)}
-            self._pipe = Pipe(self.argv, cwd=self.home, deadline=ANSWER, environment=told)
-        return self._pipe
-
-    @property
-    def ledger(self) -> Path:
-        """The file of effects."""
-        return self.home / "ledger"
+    def worker(self) -> Speaks:
+        """The live worker; started if it is not. WorkerError (`not_started`) if it cannot be."""
+        if self._worker is None or (self._process is not None and self._process.gone):
+            self._end()
+            if self.argv:
+                told = {**self.environment, LEDGER: str(self.ledger)}
+                self._process = Pipe(self.argv, cwd=self.home, deadline=ANSWER, environment=told)
+            self._worker = Http(self.url, self.token, deadline=ANSWER) if self.url else self._process
+            assert self._worker is not None
+            if self.url:
+                waited(self._answers, ENDS)
+        return self._worker
 
     def close(self) -> None:
-        """End the worker."""
-        if self._pipe is not None:
-            self._resume()
-            self._pipe.close()
-            self._pipe = None
+        """End the worker, and take away the place where it was tried."""
+        self._end()
+        shutil.rmtree(self.home, ignore_errors=True)
 
     # ---- its process
 
     def restart(self) -> None:
-        """Kill the worker's whole group, and start it again in the same place."""
-        self.pipe.kill()
-        self._pipe = None
-        assert self.pipe
+        """Kill the worker's whole group, and start it again in the same place; NotChecked if it has no process here."""
+        self._top()
+        assert self._process is not None
+        self._process.kill()
+        self._end()
+        self.ask("free")
 
-    def suspend(self) -> None:
-        """Suspend the agent: the processes below the one that was started, or that one if there are none."""
-        for process in self._agent():
-            process.send_signal(signal.SIGSTOP)
-
-    def _resume(self) -> None:
-        with suppress(psutil.Error):
-            for process in self._agent():
-                process.send_signal(signal.SIGCONT)
-
-    def resume(self) -> None:
-        """Let the agent go on."""
-        self._resume()
-
-    def _agent(self) -> list[psutil.Process]:
-        top = psutil.Process(self.pipe.pid)
+    def agent(self) -> list[psutil.Process]:
+        """The processes below the one that was started, or that one if there are none; NotChecked without a process."""
+        top = self._top()
         return top.children(recursive=True) or [top]
+
+    def everything(self) -> list[psutil.Process]:
+        """The process that was started, and all below it."""
+        top = self._top()
+        return [top, *top.children(recursive=True)]
+
+    @contextmanager
+    def suspended(self, processes: Sequence[psutil.Process]) -> Iterator[None]:
+        """Suspend these, and let them go on in the end."""
+        for process in processes:
+            process.suspend()
+        try:
+            yield
+        finally:
+            for process in processes:
+                with suppress(psutil.Error):
+                    process.resume()
+
+    def _top(self) -> psutil.Process:
+        if not self.argv:
+            raise NotChecked("it has no process here that could be suspended or killed")
+        if self._process is None or self._process.gone:
+            self.ask("free")
+        assert self._process is not None
+        return psutil.Process(self._process.pid)
+
+    def _end(self) -> None:
+        if self._worker is not None:
+            self._worker.close()
+        if self._process is not None and self._process is not self._worker:
+            self._process.kill()
+            self._process.close()
+        self._worker = self._process = None
+
+    def _answers(self) -> bool:
+        assert self._worker is not None
+        try:
+            self._worker.ask("free")
+        except WorkerError as error:
+            return error.why not in ("gone", "quiet")
+        return True
 
     # ---- what is asked
 
-    def ask(self, exchange: Exchange, job: str | None = None, task: Task | None = None, heard: Sequence[dict[str, object]] = ()) -> Answer:
+    def ask(self, exchange: Exchange, job: str | None = None, task: Task | None = None) -> Answer:
         """One exchange; what comes to nothing is unfit."""
         try:
-            return self.pipe.ask(exchange, job=job, task=task, heard=heard)  # type: ignore[arg-type]
+            return self.worker.ask(exchange, job=job, task=task)
         except WorkerError as error:
             raise Unfit(str(error).partition("; to mend it")[0]) from None
 
@@ -128,12 +178,15 @@ class Bench:
         """Any frame at all, and the reply as it is."""
         nonce = secrets.token_hex(8)
         try:
-            return self.pipe.say(to_json({"worker": VERSION, "nonce": nonce, **fields}) + b"\n", nonce, str(fields.get("ask")), ANSWER)
+            line = to_json({"worker": VERSION, "nonce": nonce, **fields}) + b"\n"
+            return self.worker.say(line, nonce, str(fields.get("ask")), ANSWER)
         except WorkerError as error:
             raise Unfit(str(error).partition("; to mend it")[0]) from None
 
     def task(self, goal: str, complete_by: datetime | None = None) -> Task:
-        """A job of this goal, under an id that nobody has used."""
+        """A job of this goal, under an id that nobody has used; NotChecked if the author has given no such goal."""
+        if not goal:
+            raise NotChecked("its author names no goal of this kind")
         terms = Terms((Condition("done", "it is done"),), complete_by=complete_by)
         return Task(job=f"conform-{secrets.token_hex(4)}", goal=goal, requester="requester", worker="worker", terms=terms)
 
@@ -173,13 +226,18 @@ class Bench:
     # ---- what is seen
 
     def effects(self, job: str) -> int:
-        """How many effects a job has had."""
+        """How many effects a job has had, as the ledger has them."""
         return self.ledger.read_text().split().count(job) if self.ledger.exists() else 0
 
     def moves(self, job: str, seconds: float = WATCH) -> bool:
         """Whether a job has an effect within so many seconds."""
         before = self.effects(job)
         return waited(lambda: self.effects(job) > before, seconds)
+
+    @property
+    def written(self) -> bool:
+        """Whether anything at all stands in the ledger."""
+        return self.ledger.exists() and self.ledger.stat().st_size > 0
 
     def begun(self, job: str) -> None:
         """Wait for a job's first effect; NotChecked if it has none."""
@@ -195,8 +253,3 @@ def waited(holds: Callable[[], bool], seconds: float) -> bool:
             return False
         time.sleep(0.02)
     return True
-
-
-def environment() -> dict[str, str]:
-    """What a worker of this library needs to be found: where this process finds it."""
-    return {"PYTHONPATH": os.environ["PYTHONPATH"]} if "PYTHONPATH" in os.environ else {}

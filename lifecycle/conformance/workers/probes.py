@@ -6,9 +6,10 @@ A probe ends what it began. What cannot be seen from outside is never passed: it
 import re
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
+import psutil
 from pydantic import JsonValue
 
 from lifecycle.conformance.workers.bench import ANSWER, ENDS, WATCH, Bench, NotChecked, Unfit, waited
@@ -19,6 +20,8 @@ Probe = Callable[[Bench], None]
 
 PRICE = re.compile(r"\b(?:price|fee|charge|invoice|quote)s?\b|[$€£]\s?\d|\b\d+\s?(?:usd|eur|gbp|sats?)\b", re.IGNORECASE)
 PAPER = re.compile(r"signature|signed|document|certificate|letterhead", re.IGNORECASE)
+QUIET = 1.0
+"""Seconds without an answer after which a suspended worker counts as quiet."""
 SOMEBODY = {"someone", "somebody", "anyone", "anybody", "user", "human", "unknown", "none", "them"}
 
 
@@ -33,18 +36,21 @@ def closed_set(bench: Bench) -> None:
 
 def free_from_the_agent(bench: Bench) -> None:
     """2. Whether it is free is answered by the agent: suspended, it answers nothing."""
-    if not bench.ask("free"):
-        raise Unfit("it does not say whether it is free")
-    bench.suspend()
-    try:
-        bench.pipe.ask("free", within=min(1.0, ANSWER))
-    except WorkerError as error:
-        if error.why != "quiet":
-            raise Unfit(str(error)) from None
-    else:
-        raise Unfit("the agent was suspended, and something answered for it")
-    finally:
-        bench.resume()
+    bench.ask("free")
+    below = bench.agent()
+    if _answers_without(bench, below):
+        if len(below) == len(bench.everything()):
+            raise Unfit("its process was suspended, and something answered for it")
+        job = bench.taken(bench.goals.slow)
+        bench.begun(job)
+        with bench.suspended(below):
+            time.sleep(WATCH / 2)
+            works = bench.moves(job, 2 * WATCH)
+        bench.ask("stop", job)
+        if not works:
+            raise Unfit("the agent was suspended, and something answered for it")
+        if _answers_without(bench, bench.everything()):
+            raise Unfit("all its processes were suspended, and something answered for it")
     bench.ask("free")
 
 
@@ -177,13 +183,15 @@ def result_or_failure(bench: Bench) -> None:
         raise Unfit(f"done, it says that the job came to `{came.came}`")
     if not made.artifacts and made.value in (None, "", [], {}):
         raise Unfit("it is done, and there is nothing in the result")
-    if not bench.effects(plain):
+    if bench.written and not bench.effects(plain):
         raise Unfit("it is done, and has had no effect")
     poison = bench.taken(bench.goals.poison)
     bench.until(poison, "failed", "stopped")
     ended = bench.came(poison)
     if ended.came != "failed" or ended.fail is None or not ended.fail.words.strip():
         raise Unfit(f"failed, it does not say plainly why: {ended}")
+    if not bench.written:
+        raise NotChecked("nothing stands in the ledger: whether what is done had an effect cannot be told")
 
 
 def block_says_what_and_who(bench: Bench) -> None:
@@ -222,7 +230,7 @@ def no_price(bench: Bench) -> None:
         for exchange in ("estimate", "take"):
             task = _plain(bench, goal)
             answer = bench.raw(ask=exchange, task=task).answer or {}
-            bench.raw(ask="stop", job=task["job"])  # type: ignore[index,call-overload]
+            bench.raw(ask="stop", job=task["job"])
             for key, text in _texts(answer):
                 if PRICE.search(key) or PRICE.search(text):
                     raise Unfit(f"`{exchange}` names a price: {key} {text}")
@@ -239,6 +247,13 @@ def terms_honoured(bench: Bench) -> None:
     bench.ask("stop", task.job)
     if invented or answer.act.exclusions:
         raise Unfit("it accepts on terms that nobody gave it")
+    free = bench.taken(bench.goals.slow)
+    bench.begun(free)
+    time.sleep(4 * WATCH)
+    held = bench.status(free)
+    bench.ask("stop", free)
+    if held.status in ("failed", "stopped"):
+        raise Unfit(f"with no deadline given it ends by itself: {held.line or held.status}")
     due = datetime.now(UTC) + timedelta(seconds=1.5)
     job = bench.taken(bench.goals.slow, due)
     bench.begun(job)
@@ -308,12 +323,26 @@ PROBES: Mapping[int, Probe] = dict(enumerate((
     all_seven_answer,
 ), 1))  # fmt: skip
 """The twenty musts, by number."""
+MUSTS: Mapping[int, str] = {number: (probe.__doc__ or "").partition(". ")[2] for number, probe in PROBES.items()}
+"""Each in one sentence."""
 
 UNSEEN = (
     "a relay that mirrors the agent's state", "the truth of a reason or of a cost", "work done off the ledger",
     f"silence beyond {ANSWER:g} s",
 )  # fmt: skip
 """What cannot be checked from outside, whoever looks."""
+
+
+def _answers_without(bench: Bench, processes: Sequence[psutil.Process]) -> bool:
+    """Whether anything says that it is free while these are suspended."""
+    with bench.suspended(processes):
+        try:
+            bench.worker.ask("free", within=QUIET)
+        except WorkerError as error:
+            if error.why != "quiet":
+                raise Unfit(str(error)) from None
+            return False
+    return True
 
 
 def _plain(bench: Bench, goal: str) -> dict[str, JsonValue]:
