@@ -6,7 +6,7 @@ store that cannot be opened: one line on stderr and exit 1. A call that is not u
 
 import click
 
-from lifecycle.cli import approving, contracts, demo, fuzzing, jobs, machine, reviewing, running
+from lifecycle.cli import approving, conforming, contracts, demo, fuzzing, jobs, machine, reviewing, running
 from lifecycle.cli.options import Verbs
 
 
@@ -23,9 +23,10 @@ def main() -> None:
     lifecycle submit JOB --by coder '{"act": "accept"}'
     lifecycle table                         every edge there is
     lifecycle fuzz memory:                  try the machine in every way there is
+    lifecycle conform ./my-worker           does a worker keep the twenty musts
     """
 
 
-for _family in (demo, running, contracts, approving, reviewing, jobs, machine, fuzzing):
+for _family in (demo, running, contracts, approving, reviewing, jobs, machine, fuzzing, conforming):
     for _verb in _family.VERBS:
         main.add_command(_verb)

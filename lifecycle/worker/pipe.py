@@ -43,6 +43,8 @@ STRAYS = 100
 """How many strays are kept, and how many calls may wait to be looked at: more of them are dropped."""
 STDERR = 4_000
 """Bytes kept of what the child writes to stderr."""
+BREATH = 0.02
+"""Seconds for which a worker that babbles is not listened to, after each line that is no frame."""
 GRACE = 2.0
 """Seconds that a child is given to end by itself once its stdin is closed."""
 
@@ -60,7 +62,7 @@ class Pipe:
         """What it said that answers nothing, newest last."""
         self._calls: queue.Queue[Called] = queue.Queue(STRAYS)
         self._waiting: dict[str, queue.Queue[Reply | None]] = {}
-        self._lock, self._stderr = threading.Lock(), bytearray()
+        self._lock, self._stderr, self._babbled = threading.Lock(), bytearray(), 0
         try:
             self._process = subprocess.Popen(
                 list(argv), cwd=cwd, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
@@ -190,8 +192,12 @@ class Pipe:
         try:
             frame = read_reply(line)
         except BadFrame as error:
+            self._babbled += 1
             self.strays.append(f"{error}: {shown(line.decode(errors='replace').strip(), 120)}")
+            if self._babbled > STRAYS:
+                time.sleep(BREATH)  # its pipe fills, and it waits, not we
             return
+        self._babbled = 0
         if isinstance(frame, Called):
             try:
                 self._calls.put_nowait(frame)

@@ -89,6 +89,7 @@ class Bench:
     ledger: Path = field(default=Factory(lambda self: self.home / "ledger", takes_self=True))
     _process: Pipe | None = None
     _worker: Speaks | None = None
+    _jobs: list[str] = field(factory=list)
 
     @property
     def worker(self) -> Speaks:
@@ -105,7 +106,10 @@ class Bench:
         return self._worker
 
     def close(self) -> None:
-        """End the worker, and take away the place where it was tried."""
+        """End the worker, or stop what it has taken if it is not ours to end, and take away the place where it was tried."""
+        with suppress(Unfit, WorkerError):
+            for job in () if self.argv else self._jobs:
+                self.ask("stop", job)
         self._end()
         shutil.rmtree(self.home, ignore_errors=True)
 
@@ -172,7 +176,7 @@ class Bench:
         try:
             return self.worker.ask(exchange, job=job, task=task)
         except WorkerError as error:
-            raise Unfit(str(error).partition("; to mend it")[0]) from None
+            raise _unfit(error) from None
 
     def raw(self, **fields: object) -> Reply:
         """Any frame at all, and the reply as it is."""
@@ -181,14 +185,15 @@ class Bench:
             line = to_json({"worker": VERSION, "nonce": nonce, **fields}) + b"\n"
             return self.worker.say(line, nonce, str(fields.get("ask")), ANSWER)
         except WorkerError as error:
-            raise Unfit(str(error).partition("; to mend it")[0]) from None
+            raise _unfit(error) from None
 
     def task(self, goal: str, complete_by: datetime | None = None) -> Task:
         """A job of this goal, under an id that nobody has used; NotChecked if the author has given no such goal."""
         if not goal:
             raise NotChecked("its author names no goal of this kind")
         terms = Terms((Condition("done", "it is done"),), complete_by=complete_by)
-        return Task(job=f"conform-{secrets.token_hex(4)}", goal=goal, requester="requester", worker="worker", terms=terms)
+        self._jobs.append(job := f"conform-{secrets.token_hex(4)}")
+        return Task(job=job, goal=goal, requester="requester", worker="worker", terms=terms)
 
     def taken(self, goal: str, complete_by: datetime | None = None) -> str:
         """A job that the worker has accepted; NotChecked if it does not."""
@@ -234,15 +239,15 @@ class Bench:
         before = self.effects(job)
         return waited(lambda: self.effects(job) > before, seconds)
 
-    @property
-    def written(self) -> bool:
-        """Whether anything at all stands in the ledger."""
-        return self.ledger.exists() and self.ledger.stat().st_size > 0
-
     def begun(self, job: str) -> None:
         """Wait for a job's first effect; NotChecked if it has none."""
         if not waited(lambda: self.effects(job) > 0, ENDS):
             raise NotChecked("no effect of it stands in the ledger")
+
+
+def _unfit(error: WorkerError) -> Exception:
+    """What came to nothing is the worker's fault, unless there is no worker."""
+    return error if error.why == "not_started" else Unfit(str(error).partition("; to mend it")[0])
 
 
 def waited(holds: Callable[[], bool], seconds: float) -> bool:

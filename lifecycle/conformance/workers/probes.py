@@ -183,15 +183,14 @@ def result_or_failure(bench: Bench) -> None:
         raise Unfit(f"done, it says that the job came to `{came.came}`")
     if not made.artifacts and made.value in (None, "", [], {}):
         raise Unfit("it is done, and there is nothing in the result")
-    if bench.written and not bench.effects(plain):
-        raise Unfit("it is done, and has had no effect")
     poison = bench.taken(bench.goals.poison)
     bench.until(poison, "failed", "stopped")
     ended = bench.came(poison)
     if ended.came != "failed" or ended.fail is None or not ended.fail.words.strip():
         raise Unfit(f"failed, it does not say plainly why: {ended}")
-    if not bench.written:
-        raise NotChecked("nothing stands in the ledger: whether what is done had an effect cannot be told")
+    if not bench.effects(plain):
+        bench.begun(bench.taken(bench.goals.slow))
+        raise Unfit("it is done, and has had no effect, though its work has")
 
 
 def block_says_what_and_who(bench: Bench) -> None:
