@@ -37,7 +37,7 @@ def conform(
     from lifecycle.conformance.workers import conform as try_worker
 
     words = dict(one.partition("=")[::2] for one in goals)
-    kinds = {one.name for one in Goals.__attrs_attrs__}  # type: ignore[attr-defined]
+    kinds = {one.name for one in Goals.__attrs_attrs__}
     if unknown := sorted(set(words) - kinds):
         raise click.UsageError(f"there is no kind of goal `{unknown[0]}`; there are {', '.join(sorted(kinds))}")
     argv = list(target)

@@ -31,6 +31,8 @@ TOKEN = "LIFECYCLE_TOKEN"
 
 ANSWER = 3.0
 """Seconds within which every exchange must be answered."""
+QUIET = 1.0
+"""Seconds without an answer after which a suspended worker counts as quiet."""
 ENDS = 15.0
 """Seconds within which a job that is neither slow nor waiting must have ended."""
 WATCH = 0.6
@@ -144,6 +146,17 @@ class Bench:
             for process in processes:
                 with suppress(psutil.Error):
                     process.resume()
+
+    def answers_without(self, processes: Sequence[psutil.Process]) -> bool:
+        """Whether anything says that it is free while these are suspended."""
+        with self.suspended(processes):
+            try:
+                self.worker.ask("free", within=QUIET)
+            except WorkerError as error:
+                if error.why != "quiet":
+                    raise _unfit(error) from None
+                return False
+        return True
 
     def _top(self) -> psutil.Process:
         if not self.argv:

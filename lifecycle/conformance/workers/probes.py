@@ -6,22 +6,19 @@ A probe ends what it began. What cannot be seen from outside is never passed: it
 import re
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 
-import psutil
 from pydantic import JsonValue
 
 from lifecycle.conformance.workers.bench import ANSWER, ENDS, WATCH, Bench, NotChecked, Unfit, waited
 from lifecycle.law import acts
-from lifecycle.worker import EXCHANGES, Can, Cannot, CannotTell, Free, Needs, Stopped, Taken, WorkerError
+from lifecycle.worker import EXCHANGES, Can, Cannot, CannotTell, Free, Needs, Stopped, Taken
 
 Probe = Callable[[Bench], None]
 
 PRICE = re.compile(r"\b(?:price|fee|charge|invoice|quote)s?\b|[$€£]\s?\d|\b\d+\s?(?:usd|eur|gbp|sats?)\b", re.IGNORECASE)
 PAPER = re.compile(r"signature|signed|document|certificate|letterhead", re.IGNORECASE)
-QUIET = 1.0
-"""Seconds without an answer after which a suspended worker counts as quiet."""
 SOMEBODY = {"someone", "somebody", "anyone", "anybody", "user", "human", "unknown", "none", "them"}
 
 
@@ -38,7 +35,7 @@ def free_from_the_agent(bench: Bench) -> None:
     """2. Whether it is free is answered by the agent: suspended, it answers nothing."""
     bench.ask("free")
     below = bench.agent()
-    if _answers_without(bench, below):
+    if bench.answers_without(below):
         if len(below) == len(bench.everything()):
             raise Unfit("its process was suspended, and something answered for it")
         job = bench.taken(bench.goals.slow)
@@ -49,7 +46,7 @@ def free_from_the_agent(bench: Bench) -> None:
         bench.ask("stop", job)
         if not works:
             raise Unfit("the agent was suspended, and something answered for it")
-        if _answers_without(bench, bench.everything()):
+        if bench.answers_without(bench.everything()):
             raise Unfit("all its processes were suspended, and something answered for it")
     bench.ask("free")
 
@@ -330,18 +327,6 @@ UNSEEN = (
     f"silence beyond {ANSWER:g} s",
 )  # fmt: skip
 """What cannot be checked from outside, whoever looks."""
-
-
-def _answers_without(bench: Bench, processes: Sequence[psutil.Process]) -> bool:
-    """Whether anything says that it is free while these are suspended."""
-    with bench.suspended(processes):
-        try:
-            bench.worker.ask("free", within=QUIET)
-        except WorkerError as error:
-            if error.why != "quiet":
-                raise Unfit(str(error)) from None
-            return False
-    return True
 
 
 def _plain(bench: Bench, goal: str) -> dict[str, JsonValue]:

@@ -24,12 +24,17 @@ def _cannot(task: Task) -> Can | Cannot | CannotTell:
 refuses = _Refuses
 
 
+def _uncommitted(task: Task) -> Can | Cannot | CannotTell:
+    told = estimate(task)
+    return told.model_copy(update={"commitment": False}) if isinstance(told, Can) else told
+
+
 class Beside(Reference):
     """Two jobs at once, and it says so; it commits to nothing."""
 
     def __init__(self, send: object = None) -> None:
         super().__init__(send)
-        self._estimate = lambda task: told.model_copy(update={"commitment": False}) if isinstance(told := estimate(task), Can) else told
+        self._estimate = _uncommitted
 
     def _takes(self, task: Task) -> acts.Act:
         held = [desk for desk in self._desks.values() if desk.condition in ("working", "blocked")]

@@ -160,3 +160,8 @@ def test_the_verb_takes_an_object_and_says_what_it_does_not_understand() -> None
     assert wrong.returncode == 2 and "there are missing, outside, plain, poison, slow, vague" in wrong.stderr
     gone = verb("./nothing-there")
     assert gone.returncode == 1 and "cannot be started" in gone.stderr
+
+
+def test_the_page_for_authors_has_the_table_of_the_mutants() -> None:
+    rows = [f"| `{name}` | {must} | {kind.__doc__} |" for name, (must, kind) in MUTANTS.items()]
+    assert (ROOT / "docs/worker.md").read_text().endswith("\n".join(["|---|---|---|", *rows, ""]))
