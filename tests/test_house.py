@@ -56,6 +56,7 @@ PACKAGES = {
     "review": {"matplotlib"},
     "stores": {"psycopg", "psycopg_pool"},
     "conformance": {"greenlet", "hypothesis", "junitparser", "psutil", "pytest"},
+    "handshake": {"httpx"},
     "worker": {"httpx", "starlette", "uvicorn"},
     "demo": {"click", "rich"},
     "terminal": {"click", "rich"},
