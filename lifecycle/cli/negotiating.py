@@ -37,9 +37,8 @@ def negotiate(advertisement: Path, requirements: Path, url: str | None, size: in
     work = Workload(
         size, lambda n: [Record(f"r{place}", f"record {place}") for place in range(n)], lambda one: Record(one.id, "x" * poison)
     )
-    found = decide(
-        asked if isinstance(asked, tuple) else (asked,), said, remote=HttpRemote(url) if url else None, work=work, now=datetime.now(UTC)
-    )
+    wanted = asked if isinstance(asked, tuple) else (asked,)
+    found = decide(wanted, said, remote=HttpRemote(url) if url else None, work=work, now=datetime.now(UTC))
     if as_json:
         kept = TypeAdapter(tuple[Requirement, ...]).dump_python(found.requirements, mode="json")
         groundings = [one._asdict() for one in found.groundings]

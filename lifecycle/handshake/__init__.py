@@ -104,7 +104,7 @@ def negotiate(
     requirements: Iterable[Requirement], advertisement: Advertisement | None, *, remote: Remote | None = None,
     work: Workload | None = None, guard: bool = True, now: datetime | None = None,
 ) -> Negotiated:  # fmt: skip
-    """Decide whether to delegate. With a remote and a workload, what is not advertised is probed; with `guard`, covered where it can be.
+    """Decide whether to delegate. With a remote and a workload, what is not advertised is probed; with `guard`, covered.
 
     A probe or guard that a requirement already has stands as it is.
     """
@@ -120,9 +120,9 @@ def negotiate(
     found = tuple(ground(one, advertisement, at) for one in held)
     refused = [one.outcome for one in found]
     # a refusal of any refuses all; else a probe that is asked for comes first; else the strictest that is applied
-    outcome: Outcome = (
-        "refuse" if "refuse" in refused else "probe_first" if "probe_first" in refused else max(refused, key=ORDER.index, default="accept")
-    )
+    first: tuple[Outcome, ...] = ("refuse", "probe_first")
+    strictest = max(refused, key=ORDER.index, default="accept")
+    outcome = next((one for one in first if one in refused), strictest)
     return Negotiated(outcome, found, tuple(held))
 
 
@@ -140,7 +140,7 @@ def negotiate_until(
 
 
 def rank(pool: Iterable[Advertisement], requirements: Sequence[Requirement], now: datetime | None = None) -> list[Advertisement]:
-    """The pool, best first: what contradicts least, then what entails most. Of equals the first stays first: order by price before."""
+    """The pool, best first: what contradicts least, then what entails most. Equals keep their order: sort by price before."""
     at = now if now is not None else datetime.now(UTC)
 
     def said(one: Advertisement) -> tuple[int, int]:

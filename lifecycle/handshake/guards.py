@@ -20,7 +20,8 @@ class Unreconciled(LifecycleError):
     """A record that is not there as it was written. Remedy: mend that record, or the remote; the checkpoint stands before it."""
 
     def __init__(self, position: int, record: str, told: str) -> None:
-        super().__init__(f"record {position} (`{record}`) is not stored as written; the remote said `{told}`; to mend it, mend that record")
+        said = f"record {position} (`{record}`) is not stored as written; the remote said `{told}`"
+        super().__init__(f"{said}; to mend it, mend that record")
         self.position, self.record = position, record
 
 
@@ -28,7 +29,8 @@ class Unacknowledged(LifecycleError):
     """Records that the remote does not say it has stored. Remedy: read back, and write those again."""
 
     def __init__(self, missing: Sequence[str], told: str) -> None:
-        super().__init__(f"{len(missing)} records are not acknowledged, `{missing[0]}` first; it said `{told}`; to mend it, read back")
+        said = f"{len(missing)} records are not acknowledged, `{missing[0]}` first; it said `{told}`"
+        super().__init__(f"{said}; to mend it, read back")
         self.missing = tuple(missing)
 
 
@@ -159,10 +161,8 @@ class Checkpoint:
     def advance(self, space: str, position: int) -> None:
         """Move it forward; on the disk when this returns."""
         with closing(self._open()) as held, held:
-            held.execute(
-                "INSERT INTO checkpoints VALUES (?, ?) ON CONFLICT (space) DO UPDATE SET position = max(position, excluded.position)",
-                (space, position),
-            )
+            grows = "ON CONFLICT (space) DO UPDATE SET position = max(position, excluded.position)"
+            held.execute(f"INSERT INTO checkpoints VALUES (?, ?) {grows}", (space, position))
 
     def _open(self) -> sqlite3.Connection:
         held = sqlite3.connect(self._path, timeout=10.0)
@@ -173,8 +173,8 @@ class Checkpoint:
 def reconcile(remote: Remote, space: str, records: Sequence[Record], checkpoint: Checkpoint, size: int) -> int:
     """Write what the checkpoint has not passed, `size` at a time, and advance it over the prefix that was read back.
 
-    Gives the checkpoint at the end. Unreconciled names the first record that is not there; RemoteError leaves the checkpoint where it
-    is. Called again after a crash, it writes only what is missing.
+    Gives the checkpoint at the end. Unreconciled names the first record that is not there; RemoteError leaves the checkpoint where
+    it is. Called again after a crash, it writes only what is missing.
     """
     at = checkpoint.at(space)
     while at < len(records):

@@ -137,8 +137,9 @@ PROBES: Mapping[Invariant, Callable[[Remote, Workload], Seen]] = {
 
 
 def probe(
-    invariant: Invariant, remote: Remote, work: Workload, advertisement: Advertisement | None, now: datetime, valid: timedelta = VALID
-) -> Probe:
+    invariant: Invariant, remote: Remote, work: Workload, advertisement: Advertisement | None, now: datetime,
+    valid: timedelta = VALID,
+) -> Probe:  # fmt: skip
     """Run a probe; its result is tied to the advertisement, to the sizes that were tried, and to a time."""
     tied = advertisement.digest if advertisement is not None else None
     try:
