@@ -47,7 +47,8 @@ def records(count: int, mended: bool = False) -> list[Record]:
 def persistence(port: int, path: str) -> None:
     """A database behind HTTP."""
     with closing(sqlite3.connect(path)) as held, held:
-        held.execute("CREATE TABLE IF NOT EXISTS records (n INTEGER PRIMARY KEY, space TEXT, id TEXT, data TEXT, UNIQUE (space, id))")
+        columns = "n INTEGER PRIMARY KEY, space TEXT, id TEXT, data TEXT, UNIQUE (space, id)"
+        held.execute(f"CREATE TABLE IF NOT EXISTS records ({columns})")
 
     def write(asked: dict) -> dict:
         with closing(sqlite3.connect(path, timeout=10.0)) as held, held:

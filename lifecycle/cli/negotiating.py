@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import click
-from attrs import asdict
 from pydantic import TypeAdapter, ValidationError
 
 from lifecycle import terminal
@@ -42,7 +41,7 @@ def negotiate(advertisement: Path, requirements: Path, url: str | None, size: in
     if as_json:
         kept = TypeAdapter(tuple[Requirement, ...]).dump_python(found.requirements, mode="json")
         groundings = [one._asdict() for one in found.groundings]
-        terminal.print_json({**asdict(found), "groundings": groundings, "requirements": kept})
+        terminal.print_json({"outcome": found.outcome, "groundings": groundings, "requirements": kept})
     else:
         click.echo(found.text)
     sys.exit(0 if found.grounded else 1)

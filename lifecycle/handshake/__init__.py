@@ -106,14 +106,16 @@ def negotiate(
 ) -> Negotiated:  # fmt: skip
     """Decide whether to delegate. With a remote and a workload, what is not advertised is probed; with `guard`, covered.
 
-    A probe or guard that a requirement already has stands as it is.
+    A pass caps the requirement: the sizes that were proven become its own where it names none. A guard that a requirement already
+    has stands as it is.
     """
     at = now if now is not None else datetime.now(UTC)
     held = []
     for wanted in requirements:
         told = wanted
         if remote is not None and work is not None and ground(told, advertisement, at).outcome != "accept":
-            told = _with(told, probe=probe(told.invariant, remote, work, advertisement, at))
+            seen = probe(told.invariant, remote, work, advertisement, at)
+            told = _with(told, probe=seen, upto={**seen.upto, **told.upto} if seen.outcome == "passed" else told.upto)
         if guard and told.guard is None and ground(told, advertisement, at).outcome not in ("accept", "probe_first"):
             told = _with(told, guard=guard_for(told, readable=remote is not None))
         held.append(told)
@@ -122,7 +124,7 @@ def negotiate(
     # a refusal of any refuses all; else a probe that is asked for comes first; else the strictest that is applied
     first: tuple[Outcome, ...] = ("refuse", "probe_first")
     strictest = max(refused, key=ORDER.index, default="accept")
-    outcome = next((one for one in first if one in refused), strictest)
+    outcome: Outcome = next((one for one in first if one in refused), strictest)
     return Negotiated(outcome, found, tuple(held))
 
 
