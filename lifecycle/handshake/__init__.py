@@ -117,15 +117,16 @@ def negotiate(
             seen = probe(told.invariant, remote, work, advertisement, at)
             told = _with(told, probe=seen, upto={**seen.upto, **told.upto} if seen.outcome == "passed" else told.upto)
         if guard and told.guard is None and ground(told, advertisement, at).outcome not in ("accept", "probe_first"):
-            told = _with(told, guard=guard_for(told, readable=remote is not None))
+            told = _with(told, guard=guard_for(told, readable=remote is not None and _readable(remote)))
         held.append(told)
     found = tuple(ground(one, advertisement, at) for one in held)
-    refused = [one.outcome for one in found]
-    # a refusal of any refuses all; else a probe that is asked for comes first; else the strictest that is applied
-    first: tuple[Outcome, ...] = ("refuse", "probe_first")
-    strictest = max(refused, key=ORDER.index, default="accept")
-    outcome: Outcome = next((one for one in first if one in refused), strictest)
-    return Negotiated(outcome, found, tuple(held))
+    return Negotiated(_overall([one.outcome for one in found]), found, tuple(held))
+
+
+def _overall(outcomes: Sequence[Outcome]) -> Outcome:
+    """A refusal of any refuses all; else a probe that is asked for comes first; else the strictest that is applied."""
+    strictest: Outcome = max(outcomes, key=ORDER.index, default="accept")
+    return "probe_first" if "probe_first" in outcomes and strictest != "refuse" else strictest
 
 
 def negotiate_until(
@@ -163,6 +164,15 @@ def guard_for(requirement: Requirement, *, readable: bool) -> Guard | None:
         "read_only": Guard("approval", True),
     }
     return fall_back[requirement.invariant]
+
+
+def _readable(remote: Remote) -> bool:
+    """Whether it can be read back at all."""
+    try:
+        remote.read("nothing-there")
+    except RemoteError:
+        return False
+    return True
 
 
 def _with(requirement: Requirement, **evidence: object) -> Requirement:

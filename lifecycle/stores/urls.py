@@ -8,7 +8,7 @@ from lifecycle.law.log import Store
 
 
 def store_at(url: str, clock: Callable[[], datetime] | None = None) -> Store:
-    """The store at `memory:` or `sqlite:///path` (four slashes for an absolute path); StoreError for any other URL."""
+    """The store at `memory:`, `sqlite:///path` (four slashes: absolute) or `postgresql://...`; StoreError for any other URL."""
     scheme, _, rest = url.partition(":")
     if scheme == "memory" and not rest.strip("/"):
         from lifecycle.stores.memory import MemoryStore
@@ -18,4 +18,8 @@ def store_at(url: str, clock: Callable[[], datetime] | None = None) -> Store:
         from lifecycle.stores.sqlite import SqliteStore
 
         return SqliteStore(rest[3:], clock)
-    raise StoreError(f"no store at `{url}`; to mend it, give `memory:`, or `sqlite:///jobs.db` for a file")
+    if scheme in ("postgresql", "postgres") and rest.startswith("//"):
+        from lifecycle.stores.postgres import PostgresStore
+
+        return PostgresStore(url, clock)
+    raise StoreError(f"no store at `{url}`; to mend it, give `memory:`, `sqlite:///jobs.db` for a file, or `postgresql://...`")

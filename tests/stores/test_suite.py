@@ -8,6 +8,7 @@ import pytest
 
 from lifecycle.conformance.stores import StoreSuite
 from lifecycle.stores.memory import MemoryStore
+from lifecycle.stores.postgres import PostgresStore
 from lifecycle.stores.sqlite import SqliteStore
 
 
@@ -17,6 +18,15 @@ class TestMemory(StoreSuite):
     def open(self, clock: Callable[[], datetime]) -> MemoryStore:
         self.only = self.only or MemoryStore(clock)  # there is no other process that could open it
         return self.only
+
+
+class TestPostgres(StoreSuite):
+    @pytest.fixture(autouse=True)
+    def place(self, database: str) -> None:
+        self.url = database
+
+    def open(self, clock: Callable[[], datetime]) -> PostgresStore:
+        return PostgresStore(self.url, clock)
 
 
 class TestSqlite(StoreSuite):

@@ -1,0 +1,173 @@
+"""What only PostgreSQL can do to a store: connections that are lost, transactions that stay open, a server that is not there."""
+
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from urllib.parse import parse_qs, urlsplit
+
+import psycopg
+import pytest
+
+import lifecycle
+from lifecycle import acts
+from lifecycle.conformance.stores.logs import Clock, begun, then
+from lifecycle.law.errors import Conflict, StoreError, StoreVersion
+from lifecycle.stores.postgres import PostgresStore
+
+
+@pytest.fixture
+def store(database: str) -> Iterator[PostgresStore]:
+    opened = PostgresStore(database, Clock())
+    yield opened
+    opened.close()
+
+
+@contextmanager
+def between(database: str, drops: Callable[[bytes], bool]) -> Iterator[str]:
+    """A way to the server that is cut, both ends, where what the server says is to be dropped; the URL of the way."""
+    parts = urlsplit(database)
+    behind = f"{parse_qs(parts.query)['host'][0]}/.s.PGSQL.5432"
+    door, live = socket.create_server(("127.0.0.1", 0)), []
+
+    def through(near: socket.socket, far: socket.socket, drops: Callable[[bytes], bool]) -> None:
+        with suppress(OSError):
+            while (data := near.recv(65536)) and not drops(data):
+                far.sendall(data)
+        for one in (near, far):
+            with suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+
+    def takes() -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = door.accept()
+                server = socket.socket(socket.AF_UNIX)
+                server.connect(behind)
+                live.extend([client, server])
+                for near, far, cut in ((client, server, lambda data: False), (server, client, drops)):
+                    threading.Thread(target=through, args=(near, far, cut), daemon=True).start()
+
+    threading.Thread(target=takes, daemon=True).start()
+    try:
+        yield f"postgresql://postgres@127.0.0.1:{door.getsockname()[1]}{parts.path}?sslmode=disable&gssencmode=disable"
+    finally:
+        with suppress(OSError):
+            door.shutdown(socket.SHUT_RDWR)
+        door.close()
+        for one in live:
+            one.close()
+
+
+class Once:
+    """Drops the first answer with these bytes in it, once it is told to."""
+
+    def __init__(self, bytes: bytes) -> None:
+        self.bytes, self.armed, self.dropped = bytes, False, 0
+
+    def __call__(self, data: bytes) -> bool:
+        if not self.armed or self.bytes not in data:
+            return False
+        self.armed, self.dropped = False, self.dropped + 1
+        return True
+
+
+def test_a_connection_lost_after_the_commit_is_settled_and_writes_once(database: str) -> None:
+    """The answer to COMMIT never arrives: what was committed is found, and is not written a second time."""
+    lost = Once(b"COMMIT\x00")
+    with between(database, lost) as url:
+        store = PostgresStore(url, Clock())
+        first = begun("a")
+        store.append([first])
+        lost.armed = True
+        store.append([then(first)])
+        assert lost.dropped == 1
+        assert [entry.seq for _, entry in store.feed()] == [0, 1]
+        with pytest.raises(Conflict):
+            store.append([then(first)])
+        store.close()
+
+
+def test_a_connection_lost_before_the_commit_is_written_by_the_next_attempt(database: str) -> None:
+    lost = Once(b"INSERT 0 1\x00")
+    with between(database, lost) as url:
+        store = PostgresStore(url, Clock())
+        lost.armed = True
+        store.append([begun("a")])
+        assert lost.dropped == 1
+        assert [entry.seq for _, entry in store.feed()] == [0]
+        store.close()
+
+
+def test_connections_that_the_server_has_ended_are_made_anew(database: str, store: PostgresStore) -> None:
+    first = begun("a")
+    store.append([first])
+    with psycopg.connect(database, autocommit=True) as other:
+        mine = "pid <> pg_backend_pid() AND datname = current_database()"
+        other.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {mine}")
+    store.append([then(first)])
+    assert len(store.feed()) == 2
+
+
+def test_nothing_appears_behind_a_position_that_was_given_out(database: str, store: PostgresStore) -> None:
+    """While an older transaction is at work, what is younger is not shown: the older one might still write."""
+    store.append([begun("a")])
+    with psycopg.connect(database) as older:
+        older.execute("SELECT pg_current_xact_id()")
+        store.append([begun("b")])
+        assert [entry.job for _, entry in store.feed()] == ["a"]
+    assert [entry.job for _, entry in store.feed()] == ["a", "b"]
+
+
+def test_a_schema_of_a_newer_build_is_refused_by_name(database: str) -> None:
+    PostgresStore(database).close()
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute("INSERT INTO lifecycle.version VALUES (99)")
+    with pytest.raises(StoreVersion, match="version 99"):
+        PostgresStore(database)
+
+
+def test_no_server_is_one_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lifecycle.stores.postgres.TIMEOUT", 1.0)
+    with pytest.raises(StoreError, match="no PostgreSQL answers"):
+        PostgresStore("postgresql://nobody@127.0.0.1:9/none")
+
+
+def test_the_databases_clock_decides(database: str) -> None:
+    """Two engines, whatever their machines say: one time."""
+    with lifecycle.open(database, sweep_every=None) as jobs, psycopg.connect(database) as other:
+        found = other.execute("SELECT clock_timestamp()").fetchone()
+        assert found is not None
+        assert 0 <= (jobs.store.now() - found[0]).total_seconds() < 5
+        job = jobs.request("g", requester="ann", worker="wes")
+        assert jobs.submit(job.id, acts.Accept(), by="wes").seq == 1
+        assert jobs.audit() == []
+
+
+def test_many_processes_write_one_database_and_lose_nothing(database: str) -> None:
+    """Four processes, each with jobs of its own and one that all of them fight for: one wins, the others are told."""
+    program = """
+import sys, lifecycle
+from lifecycle import acts
+from lifecycle.law.errors import LifecycleError
+with lifecycle.open(sys.argv[1], sweep_every=None) as jobs:
+    for n in range(25):
+        jobs.request("g", requester="ann", worker="wes", id=f"p{sys.argv[2]}-{n}")
+        jobs.submit(f"p{sys.argv[2]}-{n}", acts.Accept(), by="wes")
+    try:
+        jobs.submit("shared", acts.Accept(id=f"by-{sys.argv[2]}"), by="wes")
+        print("won")
+    except LifecycleError:
+        print("lost")
+"""
+    with lifecycle.open(database, sweep_every=None) as jobs:
+        jobs.request("g", requester="ann", worker="wes", id="shared")
+        started = [
+            subprocess.Popen([sys.executable, "-c", program, database, str(n)], stdout=subprocess.PIPE, text=True) for n in range(4)
+        ]
+        told = sorted(one.communicate(timeout=100)[0].strip() for one in started)
+        assert told == ["lost", "lost", "lost", "won"]
+        assert len(list(jobs.watch())) == 4 * 50 + 2
+        assert jobs.audit() == []
