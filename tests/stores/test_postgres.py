@@ -12,7 +12,6 @@ import psycopg
 import pytest
 
 import lifecycle
-from lifecycle import acts
 from lifecycle.conformance.stores.logs import Clock, begun, then
 from lifecycle.law.errors import Conflict, StoreError, StoreVersion
 from lifecycle.stores.postgres import PostgresStore
@@ -142,7 +141,7 @@ def test_the_databases_clock_decides(database: str) -> None:
         assert found is not None
         assert 0 <= (jobs.store.now() - found[0]).total_seconds() < 5
         job = jobs.request("g", requester="ann", worker="wes")
-        assert jobs.submit(job.id, acts.Accept(), by="wes").seq == 1
+        jobs.seat(job.id, "wes").accept()
         assert jobs.audit() == []
 
 
@@ -155,9 +154,9 @@ from lifecycle.law.errors import LifecycleError
 with lifecycle.open(sys.argv[1], sweep_every=None) as jobs:
     for n in range(25):
         jobs.request("g", requester="ann", worker="wes", id=f"p{sys.argv[2]}-{n}")
-        jobs.submit(f"p{sys.argv[2]}-{n}", acts.Accept(), by="wes")
+        jobs.seat(f"p{sys.argv[2]}-{n}", "wes").accept()
     try:
-        jobs.submit("shared", acts.Accept(id=f"by-{sys.argv[2]}"), by="wes")
+        jobs.submit("shared", acts.Accept(id=f"by-{sys.argv[2]}", answers="shared"), by="wes")
         print("won")
     except LifecycleError:
         print("lost")
