@@ -13,6 +13,7 @@
 `acts` holds what each party may do, `terms` what may be asked, `open` where it all begins.
 """
 
+from lifecycle.aio import AsyncJobs, open_async
 from lifecycle.engine import Engine, Notice
 from lifecycle.engine.clerk import Submission
 from lifecycle.jobs import Handle, Jobs, open
@@ -36,6 +37,7 @@ from lifecycle.law.states import Stage, State
 from lifecycle.seat import Seat
 
 __all__ = [
+    "AsyncJobs",
     "Conflict",
     "CorruptLog",
     "Engine",
@@ -62,6 +64,7 @@ __all__ = [
     "capability",
     "contract",
     "open",
+    "open_async",
     "terms",
     "tools",
 ]

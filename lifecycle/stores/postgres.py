@@ -14,12 +14,13 @@ from typing import Any, TypeVar
 
 import psycopg
 from psycopg import errors
-from psycopg_pool import ConnectionPool, PoolTimeout
+from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from lifecycle.law.errors import Conflict, KeptRefusal, StoreBusy, StoreError, StoreVersion
 from lifecycle.law.log import Change, Entry, Head, Query, Row
 from lifecycle.law.states import OPEN
-from lifecycle.stores import heads, postgres_rows
+from lifecycle.stores import heads
+from lifecycle.stores import postgres_rows as form
 from lifecycle.stores.postgres_schema import VERSION, migrated
 from lifecycle.stores.refusals import from_text, to_text
 from lifecycle.stores.times import Clock, micros, moment, told
@@ -69,6 +70,7 @@ class PostgresStore:
             self.close()
             mend = "use the build that wrote it"
             raise StoreVersion(f"the schema has version {found}, this build writes {VERSION}; to mend it, {mend}")
+        self.renewals_since()
 
     def append(self, changes: Sequence[Change], reads: Sequence[tuple[str, Head]] = ()) -> None:
         """Append all changes in one commit, if every head, also of the jobs merely read, is still as given."""
@@ -88,11 +90,11 @@ class PostgresStore:
                 "SELECT j.seq, j.hash, j.children, j.renewed_at, l.job, l.seq, l.prev, l.hash, l.body FROM lifecycle.jobs j "
                 "LEFT JOIN lifecycle.log l ON l.job = j.job AND l.seq > %s WHERE j.job = %s ORDER BY l.seq"
             )
-            rows = connection.execute(asked, (after, postgres_rows.kept(job))).fetchall()
-            return (postgres_rows.head(rows[0][:4]) if rows else None), [row[4:] for row in rows if row[4] is not None]
+            rows = connection.execute(asked, (after, form.kept(job))).fetchall()
+            return (form.head(rows[0][:4]) if rows else None), [row[4:] for row in rows if row[4] is not None]
 
         head, rows = self._do(work)
-        return (head, [postgres_rows.entry(*row) for row in rows]) if head is not None else None
+        return (head, [form.entry(*row) for row in rows]) if head is not None else None
 
     def feed(self, after: int = 0, limit: int = 1000) -> Sequence[tuple[int, Entry]]:
         """Entries of all jobs after a position, each with its own, in the order of their transactions."""
@@ -105,20 +107,20 @@ class PostgresStore:
             rows = self._do(lambda connection: connection.execute(asked, (after, max(0, limit))).fetchall())
             settled = [row for row in rows if row[1]]
             if settled or not rows or time.monotonic() > until:
-                return [(position, postgres_rows.entry(*entry)) for position, _, *entry in settled]
+                return [(position, form.entry(*entry)) for position, _, *entry in settled]
             time.sleep(0.005)
 
     def find(self, query: Query) -> Sequence[Row]:
         """The rows that the query asks for, oldest job first, or by due time."""
         if query.stages is not None and not query.stages:
             return []
-        after = query.after and postgres_rows.kept(query.after)
+        after = query.after and form.kept(query.after)
         wanted: list[tuple[str, Any]] = [
             ("first > (SELECT first FROM lifecycle.jobs WHERE job = %s)", after or None),
             ("stage = ANY(%s)", sorted(stage.value for stage in query.stages) if query.stages is not None else None),
-            ("requester = %s", query.requester and postgres_rows.kept(query.requester)),
-            ("worker = %s", query.worker and postgres_rows.kept(query.worker)),
-            ("parent = %s", query.parent and postgres_rows.kept(query.parent)),
+            ("requester = %s", query.requester and form.kept(query.requester)),
+            ("worker = %s", query.worker and form.kept(query.worker)),
+            ("parent = %s", query.parent and form.kept(query.parent)),
             ("due <= %s", micros(query.due_by) if query.due_by is not None else None),
         ]
         held = [(sql, value) for sql, value in wanted if value is not None]
@@ -126,7 +128,7 @@ class PostgresStore:
         order = "due, first" if query.due_by is not None else "first"
         asked = f"SELECT {_ROW} FROM lifecycle.jobs {where}ORDER BY {order} LIMIT %s"
         values = [*(value for _, value in held), max(0, query.limit)]
-        return [postgres_rows.row(*found) for found in self._do(lambda connection: connection.execute(asked, values).fetchall())]
+        return [form.row(*found) for found in self._do(lambda connection: connection.execute(asked, values).fetchall())]
 
     def mark(self, job: str, head: Head, renewed_at: datetime | None, due: datetime | None) -> None:
         """Keep a renewal and a due time; a Conflict if the head is another."""
@@ -134,13 +136,13 @@ class PostgresStore:
         def work(connection: _Connection) -> None:
             heads.still(job, head, _stands(connection, [job]).get(job))
             times = renewed_at and micros(renewed_at), due and micros(due)
-            connection.execute("UPDATE lifecycle.jobs SET renewed_at = %s, due = %s WHERE job = %s", (*times, postgres_rows.kept(job)))
+            connection.execute("UPDATE lifecycle.jobs SET renewed_at = %s, due = %s WHERE job = %s", (*times, form.kept(job)))
 
         self._do(work)
 
     def keep_refusal(self, kept: KeptRefusal, cap: int | None) -> None:
         """Keep a refusal, unless the job has `cap` of them already (None: keep it always)."""
-        job = postgres_rows.kept(kept.refusal.job)
+        job = form.kept(kept.refusal.job)
 
         def work(connection: _Connection) -> None:
             if cap is not None:
@@ -155,12 +157,12 @@ class PostgresStore:
 
     def refusals(self, job: str) -> Sequence[KeptRefusal]:
         """The refusals kept for a job, oldest first."""
-        asked = "SELECT said FROM lifecycle.refusals WHERE job = %s ORDER BY number", (postgres_rows.kept(job),)
+        asked = "SELECT said FROM lifecycle.refusals WHERE job = %s ORDER BY number", (form.kept(job),)
         return [from_text(said) for (said,) in self._do(lambda connection: connection.execute(*asked).fetchall())]
 
     def put(self, shelf: str, key: str, text: str | None, was: str | None) -> bool:
         """Set a text beside the log (None: remove it) if it still is `was` (None: absent); say whether it was."""
-        place, old = (postgres_rows.kept(shelf), postgres_rows.kept(key)), was if was is None else postgres_rows.kept(was)
+        place, old = (form.kept(shelf), form.kept(key)), was if was is None else form.kept(was)
 
         def work(connection: _Connection) -> bool:
             if text is None and old is None:
@@ -170,16 +172,16 @@ class PostgresStore:
                 return connection.execute(asked, (*place, old)).rowcount == 1
             if old is None:
                 asked = "INSERT INTO lifecycle.shelves VALUES (%s, %s, %s) ON CONFLICT DO NOTHING"
-                return connection.execute(asked, (*place, postgres_rows.kept(text))).rowcount == 1
+                return connection.execute(asked, (*place, form.kept(text))).rowcount == 1
             asked = "UPDATE lifecycle.shelves SET text = %s WHERE shelf = %s AND key = %s AND text = %s"
-            return connection.execute(asked, (postgres_rows.kept(text), *place, old)).rowcount == 1
+            return connection.execute(asked, (form.kept(text), *place, old)).rowcount == 1
 
         return self._do(work)
 
     def shelf(self, shelf: str) -> dict[str, str]:
         """All texts of a shelf by key."""
-        asked = "SELECT key, text FROM lifecycle.shelves WHERE shelf = %s", (postgres_rows.kept(shelf),)
-        return {postgres_rows.said(key): postgres_rows.said(text) for key, text in self._do(lambda connection: connection.execute(*asked).fetchall())}
+        asked = "SELECT key, text FROM lifecycle.shelves WHERE shelf = %s", (form.kept(shelf),)
+        return {form.said(key): form.said(text) for key, text in self._do(lambda connection: connection.execute(*asked).fetchall())}
 
     def renewals_since(self) -> datetime:
         """Since when renewals were kept without a loss."""
@@ -204,7 +206,7 @@ class PostgresStore:
             whole = f"SELECT min(position) OVER (PARTITION BY job), {_ENTRY} FROM lifecycle.log ORDER BY job, seq"
             logs: dict[str, tuple[int, list[Entry]]] = {}
             for first, *entry in connection.execute(whole).fetchall():
-                logs.setdefault(entry[0], (first, []))[1].append(postgres_rows.entry(*entry))
+                logs.setdefault(entry[0], (first, []))[1].append(form.entry(*entry))
             for first, entries in logs.values():
                 _insert_job(connection, row(entries), first, entries[-1])
             connection.execute(
@@ -240,6 +242,8 @@ class PostgresStore:
                     return work(connection)
             except (errors.SerializationFailure, errors.DeadlockDetected) as error:
                 last: Exception = error
+            except PoolClosed as error:
+                raise StoreError("this store is closed; to mend it, open it anew") from error
             except (errors.LockNotAvailable, PoolTimeout) as error:
                 raise StoreBusy(f"others held it for {TIMEOUT:g} s; to mend it, the same act again") from error
             except (psycopg.OperationalError, psycopg.InterfaceError) as error:
@@ -261,7 +265,7 @@ class PostgresStore:
 
     def _holds(self, changes: Sequence[Change]) -> bool:
         """Whether the log holds exactly these entries."""
-        last = [(postgres_rows.kept(change.row.job), change.entries[-1]) for change in changes]
+        last = [(form.kept(change.row.job), change.entries[-1]) for change in changes]
         asked = "SELECT hash FROM lifecycle.log WHERE job = %s AND seq = %s"
         with self._pool.connection() as connection:
             found = [connection.execute(asked, (job, entry.seq)).fetchone() for job, entry in last]
@@ -296,7 +300,7 @@ def _append(connection: _Connection, changes: Sequence[Change], reads: Sequence[
     position = found[0] << _SHIFT
     entries: list[tuple[Any, ...]] = []
     for change in changes:
-        job, last = postgres_rows.kept(change.row.job), change.entries[-1]
+        job, last = form.kept(change.row.job), change.entries[-1]
         if change.head is None:
             _insert_job(connection, change.row, position + len(entries), last)
         else:
@@ -305,7 +309,7 @@ def _append(connection: _Connection, changes: Sequence[Change], reads: Sequence[
                 "UPDATE lifecycle.jobs SET seq = %s, hash = %s, updated_at = %s, due = %s, stage = %s, open = %s, goal = %s "
                 "WHERE job = %s",
                 (last.seq, bytes.fromhex(last.hash), micros(change.row.updated_at), due, change.row.stage.value,
-                 change.row.stage in OPEN, postgres_rows.kept(change.row.goal), job),
+                 change.row.stage in OPEN, form.kept(change.row.goal), job),
             )  # fmt: skip
         for entry in change.entries:
             hashes = bytes.fromhex(entry.prev), bytes.fromhex(entry.hash)
@@ -314,7 +318,7 @@ def _append(connection: _Connection, changes: Sequence[Change], reads: Sequence[
         cursor.executemany(
             "INSERT INTO lifecycle.log (position, job, seq, id, prev, hash, body) VALUES (%s, %s, %s, %s, %s, %s, %s)", entries
         )
-        counted = [(postgres_rows.kept(change.row.parent),) for change in changes if change.head is None and change.row.parent is not None]
+        counted = [(form.kept(change.row.parent),) for change in changes if change.head is None and change.row.parent is not None]
         if counted:
             cursor.executemany("UPDATE lifecycle.jobs SET children = children + 1 WHERE job = %s", counted)
 
@@ -322,16 +326,16 @@ def _append(connection: _Connection, changes: Sequence[Change], reads: Sequence[
 def _stands(connection: _Connection, jobs: Sequence[str]) -> dict[str, Head]:
     """The heads of these jobs, of those that there are, held until the transaction ends; always in one order: no deadlock."""
     asked = "SELECT seq, hash, children, renewed_at, job FROM lifecycle.jobs WHERE job = ANY(%s) ORDER BY job FOR UPDATE"
-    return {postgres_rows.said(row[4]): postgres_rows.head(row[:4]) for row in connection.execute(asked, ([postgres_rows.kept(job) for job in jobs],)).fetchall()}
+    found = connection.execute(asked, ([form.kept(job) for job in jobs],)).fetchall()
+    return {form.said(row[4]): form.head(row[:4]) for row in found}
 
 
 def _insert_job(connection: _Connection, row: Row, first: int, last: Entry) -> None:
     due = micros(row.due) if row.due is not None else None
-    values = (
-        postgres_rows.kept(row.job), first, last.seq, bytes.fromhex(last.hash), 0, None, micros(row.requested_at), micros(row.updated_at), due,
-        row.stage.value, row.stage in OPEN, postgres_rows.kept(row.requester), postgres_rows.kept(row.worker),
-        postgres_rows.kept(row.parent) if row.parent is not None else None, postgres_rows.kept(row.goal),
-    )  # fmt: skip
+    times = micros(row.requested_at), micros(row.updated_at), due
+    parties = form.kept(row.requester), form.kept(row.worker), form.kept(row.parent) if row.parent is not None else None
+    stands = form.kept(row.job), first, last.seq, bytes.fromhex(last.hash), 0, None
+    values = *stands, *times, row.stage.value, row.stage in OPEN, *parties, form.kept(row.goal)
     connection.execute(f"INSERT INTO lifecycle.jobs ({_JOB_COLUMNS}) VALUES ({', '.join(['%s'] * len(values))})", values)
 
 

@@ -50,9 +50,10 @@ def clock() -> Clock:
     return Clock()
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
 def place(request: pytest.FixtureRequest, clock: Clock, tmp_path: Path) -> Iterator[Place]:
-    place = Place("memory:" if request.param == "memory" else f"sqlite:///{tmp_path}/jobs.db", clock)
+    urls = {"memory": "memory:", "sqlite": f"sqlite:///{tmp_path}/jobs.db"}
+    place = Place(urls.get(request.param) or request.getfixturevalue("database"), clock)
     yield place
     place.close()
 

@@ -605,7 +605,7 @@ def test_jobs_sweep_themselves_on_the_machines_own_clock(place: Place) -> None:
         assert (failing.times, jobs.job("job").stage, jobs.sweep_error) == (0, Stage.STOPPED, None)
 
 
-@pytest.mark.parametrize("url", ["", "sqlite:", "sqlite://", "sqlite:///", "postgres://x/y", "memory:x", "jobs.db"])
+@pytest.mark.parametrize("url", ["", "sqlite:", "sqlite://", "sqlite:///", "postgres:x/y", "memory:x", "jobs.db"])
 def test_a_url_that_names_no_store_is_said_so(url: str) -> None:
     with pytest.raises(StoreError, match="memory:"):
         lifecycle.open(url)

@@ -219,8 +219,8 @@ def test_a_new_hook_does_not_read_what_was_there_before(place: Place, jobs: Jobs
     watched = Watched(jobs.store)
     told: Told = []
     hooked = place.over(watched).on("new", lambda entry: keeps(told, entry))
-    assert watched.told.count("feed") < 40
-    assert hooked.position() == 3 * PAGE + 7
+    assert watched.told.count("feed") < 80
+    assert hooked.position() == list(jobs.watch())[-1].position
     request(jobs, "new")
     soon(lambda: told == [("new", 0)])
 
@@ -236,7 +236,7 @@ def test_watching_ends_when_nothing_new_comes(jobs: Jobs) -> None:
     assert [notice.entry.receipt for notice in whole] == [entry.receipt for entry in jobs.log("job")]
     assert [notice.position for notice in whole] == sorted({notice.position for notice in whole})
     assert list(jobs.watch(after=whole[-1].position)) == []
-    assert list(jobs.watch(after=10**6)) == []
+    assert list(jobs.watch(after=2**62)) == []
 
 
 def test_a_feed_longer_than_a_page_is_watched_whole(jobs: Jobs) -> None:
