@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from examples.silent_collapse.run import COUNT, REFUSED, STUCK, TOO_LARGE, incident, records
+from examples.silent_collapse.incident import COUNT, REFUSED, STUCK, TOO_LARGE, incident, records
 
 IDS = [one.id for one in records(COUNT)]
 

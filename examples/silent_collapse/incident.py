@@ -1,6 +1,6 @@
 """The incident that the handshake is for, with three real processes and a real database.
 
-    python examples/silent_collapse/run.py
+    python examples/silent_collapse/incident.py
 
 A planner hands 512 records to an executor that calls itself `write_transactional`; the executor hands them to a persistence that
 refuses record 400, which is too large. A planner that takes any acknowledgement for success advances its checkpoint to 512, and
@@ -21,6 +21,7 @@ from collections.abc import Callable
 from contextlib import closing, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
@@ -33,6 +34,7 @@ REQUIRED = Requirement("whole", "atomicity", "all_or_nothing", {"batch": COUNT})
 NAME_ONLY = Advertisement("write_transactional", "1")
 EXPLICIT = Advertisement("write_transactional", "2", clauses=(Clause("atomicity", "all_or_nothing", {"batch": COUNT}),))
 REFUSED, STUCK = 3, 4
+Said = dict[str, Any]
 
 
 def records(count: int, mended: bool = False) -> list[Record]:
@@ -50,7 +52,7 @@ def persistence(port: int, path: str) -> None:
         columns = "n INTEGER PRIMARY KEY, space TEXT, id TEXT, data TEXT, UNIQUE (space, id)"
         held.execute(f"CREATE TABLE IF NOT EXISTS records ({columns})")
 
-    def write(asked: dict) -> dict:
+    def write(asked: Said) -> Said:
         with closing(sqlite3.connect(path, timeout=10.0)) as held, held:
             if any(len(one["data"]) > LIMIT for one in asked["records"]):
                 return {"status": "too_large"}
@@ -58,7 +60,7 @@ def persistence(port: int, path: str) -> None:
             held.executemany("INSERT OR IGNORE INTO records (space, id, data) VALUES (?, ?, ?)", rows)
         return {"status": "ok", "stored": [one["id"] for one in asked["records"]]}
 
-    def read(space: str) -> list:
+    def read(space: str) -> list[Said]:
         with closing(sqlite3.connect(path, timeout=10.0)) as held:
             rows = held.execute("SELECT id, data FROM records WHERE space = ? ORDER BY n", (space,)).fetchall()
         return [{"id": id, "data": data} for id, data in rows]
@@ -73,16 +75,21 @@ def executor(port: int, url: str, atomic: bool) -> None:
     """Hands a batch on, record by record; or whole, if it keeps what it advertises."""
     with httpx.Client(base_url=url, trust_env=False) as behind:
 
-        def write(asked: dict) -> dict:
+        def write(asked: Said) -> Said:
             if atomic:
-                return behind.post("/write", json=asked).raise_for_status().json()
+                whole: Said = behind.post("/write", json=asked).raise_for_status().json()
+                return whole
             for one in asked["records"]:
                 told = behind.post("/write", json={**asked, "records": [one]}).raise_for_status().json()
                 if told["status"] != "ok":
                     return {"status": "partial"}
             return {"status": "ok"}
 
-        _serve(port, write, lambda space: behind.get("/read", params={"space": space}).raise_for_status().json())
+        def read(space: str) -> list[Said]:
+            held: list[Said] = behind.get("/read", params={"space": space}).raise_for_status().json()
+            return held
+
+        _serve(port, write, read)
 
 
 # ---- planner: three ways to delegate
@@ -100,6 +107,8 @@ def planner(url: str, way: str, path: str) -> int:
     found = negotiate([REQUIRED], said, remote=remote, work=work, guard=way == "guarded")
     print(found.text, flush=True)
     if not found.grounded:
+        if any(one.probe is not None and one.probe.outcome == "inconclusive" for one in found.requirements):
+            raise RemoteError("it could not be asked; to mend it, negotiate again")
         return REFUSED
     try:
         reconcile(remote, SPACE, records(COUNT, way == "advertised"), checkpoint, COUNT if found.outcome == "accept" else BATCH)
@@ -156,7 +165,7 @@ def main() -> None:
             print(f"{way}: checkpoint {checkpoint}, {len(ids)} records stored, {told}\n", flush=True)
 
 
-def _serve(port: int, write: Callable[[dict], dict], read: Callable[[str], list]) -> None:
+def _serve(port: int, write: Callable[[Said], Said], read: Callable[[str], list[Said]]) -> None:
     class Answers(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             self._tells(lambda: write(json.loads(self.rfile.read(int(self.headers["content-length"])))))
