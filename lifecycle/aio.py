@@ -64,9 +64,7 @@ class AsyncJobs:
     async def __aenter__(self) -> "AsyncJobs":
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await self.close()
 
     # ---- the writer's thread

@@ -63,7 +63,7 @@ class Subscription:
 
     def position(self) -> int:
         """The position up to which every entry was handed to the hook."""
-        return int(self._store.shelf(_POSITIONS).get(self._name, "0"))
+        return int(self._store.get(_POSITIONS, self._name) or "0")
 
     def failures(self) -> list[Failure]:
         """The entries whose hook raised and has not succeeded since."""
@@ -75,7 +75,7 @@ class Subscription:
             self._attempt(failure.job, failure.seq, failure.attempts)
 
     def _begin(self, after: int | None) -> None:
-        if self._name in self._store.shelf(_POSITIONS):
+        if self._store.get(_POSITIONS, self._name) is not None:
             return
         if after is None:
             after = _end(self._store)
@@ -112,13 +112,14 @@ class Subscription:
 
     def _attempt(self, job: str, seq: int, before: int, entry: Entry | None = None) -> None:
         """Run the hook on an entry; record the failure, or that it is mended."""
+        key = f"{self._name}/{job}/{seq}"
+        was = self._store.get(_FAILURES, key) if before else None
         if entry is None:
             found = self._store.read(job, seq - 1)
-            if found is None or not found[1]:
+            if found is None or not found[1]:  # purged meanwhile
+                self._store.put(_FAILURES, key, None, was)
                 return
             entry = found[1][0]
-        key = f"{self._name}/{job}/{seq}"
-        was = self._store.shelf(_FAILURES).get(key) if before else None
         try:
             self._hook(entry)
         except Exception as error:

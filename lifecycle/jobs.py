@@ -9,7 +9,7 @@ from datetime import datetime
 
 from pydantic import ValidationError
 
-from lifecycle.engine import POLL, Engine
+from lifecycle.engine import Engine
 from lifecycle.hooks import Failure, Hook, Subscription, failures
 from lifecycle.law import acts, door
 from lifecycle.law.capability import Requirement
@@ -191,7 +191,7 @@ class Jobs(Engine):
         """
         if name in self._subscriptions:
             self._subscriptions[name].stop()
-        self._subscriptions[name] = Subscription(self.store, name, hook, after, POLL)
+        self._subscriptions[name] = Subscription(self.store, name, hook, after, self._pace())
         return self._subscriptions[name]
 
     def hook_failures(self, name: str) -> list[Failure]:

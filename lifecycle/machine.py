@@ -30,9 +30,7 @@ class Follower:
 Callback = Callable[[Follower], object]
 
 
-def build(
-    *, enter: Mapping[Stage, Callback] | None = None, leave: Mapping[Stage, Callback] | None = None
-) -> Machine:
+def build(*, enter: Mapping[Stage, Callback] | None = None, leave: Mapping[Stage, Callback] | None = None) -> Machine:
     """The table as one shared machine over unregistered models, with callbacks on entering and leaving stages."""
     states = [State(name=BEFORE), *(State(name=stage.value) for stage in Stage)]
     machine = Machine(

@@ -85,9 +85,7 @@ class Director:
             self._free.put_nowait(name)
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         for worker in self._live.values():
             await self._apart(worker.close)
         self._threads.shutdown(wait=True)
@@ -138,7 +136,7 @@ class Director:
 
     def _requested(self, goal: str, name: str, id: str | None, fields: Mapping[str, Any]) -> str:
         job = self.jobs.request(goal, requester=self.requester, worker=name, id=id, **fields).id
-        self.jobs.store.put("directed", job, name, self.jobs.store.shelf("directed").get(job))
+        self.jobs.store.put("directed", job, name, self.jobs.store.get("directed", job))
         keep(self.jobs.store, job, self._order)
         return job
 
@@ -187,4 +185,3 @@ class Director:
         if held is None:
             held = self._live[name] = self._crew[name]()
         return held
-

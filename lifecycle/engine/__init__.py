@@ -26,7 +26,10 @@ from lifecycle.law.states import ENDED, OPEN, RUNNING, Stage, State
 from lifecycle.law.table import LAW, LAWS, Law
 
 POLL = 0.05
-"""Seconds between looks for what other processes wrote, while somebody watches."""
+"""Seconds between looks for what other processes wrote, while somebody watches a store that cannot tell."""
+
+IDLE = 1.0
+"""The same, of a store that wakes whoever watches: for the ring that is lost."""
 
 PAGE = 1_000
 """Jobs or entries read at a time."""
@@ -53,6 +56,8 @@ class Engine:
         self._records = Records(store, {**laws, law.version: law})
         self._clerk = Clerk(self._records, limits, law, ids)
         self._news = threading.Condition()
+        self._told = 0
+        self._poll = 0.0
         self.turned_away: Counter[Reason] = self._clerk.turned_away
         """How many acts were malformed, or named no job that their party may know of: counted, not stored."""
 
@@ -191,11 +196,12 @@ class Engine:
         `wait=None` waits for ever. Come back with the last position: nothing is missed and nothing told twice.
         """
         while True:
+            told, poll = self._told, self._pace()
             seen = self.store.feed(after, PAGE)
             for position, entry in seen:
                 after = position
                 yield Notice(position, entry)
-            if not seen and not self._await_news(after, wait):
+            if not seen and not self._await_news(after, wait, told, poll):
                 return
 
     def audit(self, job: str | None = None, *, receipts: Iterable[Receipt] = ()) -> list[Finding]:
@@ -214,7 +220,7 @@ class Engine:
         known = self._known_to(job, by)
         if known is None:
             self.turned_away[Reason.JOB_NOT_FOUND] += 1
-            raise JobNotFound(job)
+            raise self._records.missing(job, by) if ID.fullmatch(job) else JobNotFound(job)
         return known
 
     def _known_to(self, job: str, by: str | None) -> Known | None:
@@ -251,17 +257,27 @@ class Engine:
 
     def _announce(self) -> None:
         with self._news:
+            self._told += 1
             self._news.notify_all()
 
-    def _await_news(self, after: int, wait: float | None) -> bool:
-        """Wait until there may be entries after a position: at most `wait` seconds; say whether there are."""
+    def _await_news(self, after: int, wait: float | None, told: int, poll: float) -> bool:
+        """Wait until there are entries after a position, at most `wait` seconds; say whether there are. `told`: the news known."""
         until = None if wait is None else time.monotonic() + wait
         while until is None or time.monotonic() < until:
             with self._news:
-                self._news.wait(POLL if until is None else min(POLL, max(0.0, until - time.monotonic())))
+                if self._told == told:
+                    self._news.wait(poll if until is None else min(poll, max(0.0, until - time.monotonic())))
+                told = self._told
             if self.store.feed(after, 1):
                 return True
         return False
+
+    def _pace(self) -> float:
+        """Seconds between looks for what other processes wrote; asked first by whoever watches."""
+        with self._news:
+            if not self._poll:
+                self._poll = IDLE if self.store.listen(self._announce) else POLL
+        return self._poll
 
 
 def _not_renewable(job: Job, by: str) -> Fault | None:

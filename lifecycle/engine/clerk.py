@@ -16,7 +16,7 @@ from attrs import Factory, define, evolve, frozen
 from lifecycle.engine.records import ATTEMPTS, Known, Records, moment, restless, undelivered_end
 from lifecycle.law import acts, door
 from lifecycle.law.decide import ALONE, begin, decide, lapse, refuse
-from lifecycle.law.errors import Conflict, JobNotFound, KeptRefusal, LifecycleError, Reason, Refusal, Refused
+from lifecycle.law.errors import Conflict, JobGone, JobNotFound, KeptRefusal, LifecycleError, Reason, Refusal, Refused
 from lifecycle.law.fold import learn
 from lifecycle.law.guards.move import Fault, World
 from lifecycle.law.limits import ID_CHARS, Limits
@@ -151,9 +151,11 @@ class Clerk:
         if known is None:
             known = plan.begun_on[one.job] = self.records.read(one.job, fresh=plan.fresh)
         if type(one.act) is acts.Request:
+            if known is None and plan.fresh and self.records.taken(one.job):
+                raise self._gone(one)
             return self._begin(plan, one, one.act, content) if known is None else self._again(plan, known, None, one, content)
         if known is None or one.by not in known.job.parties:
-            raise JobNotFound(one.job)
+            raise self.records.missing(one.job, one.by) if known is None else JobNotFound(one.job)
         id = one.id or one.act.id
         if id is not None and (id in known.ids or plan.planned(one.job, id)):
             return self._again(plan, known, id, one, content)
@@ -183,6 +185,13 @@ class Clerk:
         if isinstance(entry, Refusal):
             raise Refused(entry)
         return self._add(plan, None, entry, content)[1].receipt
+
+    def _gone(self, one: Submission) -> LifecycleError:
+        """The answer to a request under the id of a purged job: to those whose it was, what it was; to others, that it is taken."""
+        if isinstance(gone := self.records.missing(one.job, one.by), JobGone):
+            return gone
+        what = f"job id `{one.job}` is another act's"
+        return Refused(Refusal(Reason.ACT_ID_REUSED, one.act.act, one.job, one.by, None, (), what, "take a new id"))
 
     def _again(self, plan: _Plan, known: Known, id: str | None, one: Submission, content: str) -> Receipt:
         """The first receipt of an act that is in the log already; act_id_reused if that was another. A job id is such an id."""

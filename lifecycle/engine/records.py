@@ -4,6 +4,7 @@ A copy, never the truth: whoever appends on it names the head it was read at, an
 lives reading, remembering and lapsing; judging acts lives in `clerk`.
 """
 
+import json
 import secrets
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -14,7 +15,7 @@ from attrs import field, frozen
 from lifecycle.law.acts import Lapse
 from lifecycle.law.deadlines import deadline, due
 from lifecycle.law.decide import lapse
-from lifecycle.law.errors import Conflict, CorruptLog, StoreError, UnknownLaw
+from lifecycle.law.errors import Conflict, CorruptLog, JobGone, JobNotFound, StoreError, UnknownLaw
 from lifecycle.law.fold import learn, replay
 from lifecycle.law.job import Job
 from lifecycle.law.log import Change, Entry, Head, Query, Row, Store, chained, seal, written
@@ -23,6 +24,9 @@ from lifecycle.law.table import Law
 
 REMEMBERED = 20_000
 """Jobs an engine remembers: some tens of megabytes, and enough for every job that is at work on one machine."""
+
+GONE = "gone"
+"""The shelf on which a store keeps what is left of purged jobs."""
 
 ATTEMPTS = 1_000
 """Writes to one job that may lose against others in a row: each loss is another's success, so this many mean a broken store."""
@@ -71,6 +75,16 @@ class Records:
             self._known.pop(job, None)  # the log was put back to an earlier copy: read it whole
             return self.read(job)
         return self.remember(self._learnt(job, known, head, entries))
+
+    def missing(self, job: str, by: str | None) -> JobNotFound:
+        """What to say of a job that is not there: to those whose it was, that it was purged."""
+        text = self.store.get(GONE, job)
+        last = json.loads(text) if text is not None else {}
+        return JobGone(job, last) if last and (by is None or by in last["parties"]) else JobNotFound(job)
+
+    def taken(self, job: str) -> bool:
+        """Whether the id was a purged job's."""
+        return self.store.get(GONE, job) is not None
 
     def remember(self, known: Known) -> Known:
         """Keep this as what is known of its job."""

@@ -161,5 +161,3 @@ def _sizes(work: Workload) -> dict[str, int]:
 
 def _state(remote: Remote, space: str) -> str:
     return sha256(repr([(one.id, one.data) for one in remote.read(space)]).encode()).hexdigest()
-
-

@@ -4,7 +4,7 @@
 refusal is a value (`Refusal`) so that the pure law can answer with it; `Refused` carries it to a caller. Rules live elsewhere.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 
@@ -152,6 +152,21 @@ class JobNotFound(LifecycleError):
 
     def __reduce__(self) -> tuple[type["JobNotFound"], tuple[str]]:
         return type(self), (self.job,)
+
+
+class JobGone(JobNotFound):
+    """The job was purged; the facts tell what it was last known as. Remedy: look into the archive, or take a new id."""
+
+    def __init__(self, job: str, last: Mapping[str, object]) -> None:
+        """`last`: the final `stage`, `termination` (reason and status), `seq` and `hash`, and when it was `purged_at`."""
+        self.job, self.last = job, dict(last)
+        known = f"last known as `{last['stage']}` ({last['termination']}), entry {last['seq']}, hash {last['hash']}"
+        LifecycleError.__init__(
+            self, f"job `{job}` is gone, purged at {last['purged_at']}; {known}; to mend it, look into the archive or take a new id"
+        )
+
+    def __reduce__(self) -> tuple[type["JobGone"], tuple[str, dict[str, object]]]:  # type: ignore[override]
+        return type(self), (self.job, self.last)
 
 
 class Conflict(LifecycleError):

@@ -211,7 +211,7 @@ class Query:
 
 
 class Store(Protocol):
-    """What is asked of a store. It keeps; it does not decide. Safe for threads; `sqlite` and above safe for processes.
+    """What is asked of a store. It keeps; it does not decide. Safe for threads; in a file or a database, for processes.
 
     Every write is durable before the call returns, all of it or none. A write whose head is not the job's head any more is a
     Conflict and writes nothing. What cannot be written is a StoreError, and the store goes on as it was.
@@ -220,7 +220,8 @@ class Store(Protocol):
     def append(self, changes: Sequence[Change], reads: Sequence[tuple[str, Head]] = ()) -> None:
         """Append all changes in one commit, if every head, also of the jobs merely read, is still as given.
 
-        A change that makes a job with a parent counts as one more child in the parent's head.
+        A change that makes a job with a parent counts as one more child in the parent's head. One that makes a job whose id is
+        on the shelf `gone` is a Conflict.
         """
 
     def read(self, job: str, after: int = -1) -> tuple[Head, Sequence[Entry]] | None:
@@ -247,14 +248,29 @@ class Store(Protocol):
     def put(self, shelf: str, key: str, text: str | None, was: str | None) -> bool:
         """Set a text beside the log (None: remove it) if it still is `was` (None: absent); say whether it was."""
 
+    def get(self, shelf: str, key: str) -> str | None:
+        """One text of a shelf; None if it is absent."""
+
     def shelf(self, shelf: str) -> dict[str, str]:
         """All texts of a shelf by key: hook positions, failures, claims; never what the log could tell."""
+
+    def shelves(self) -> Sequence[str]:
+        """The names of all shelves that hold something. What is of one job is on `what/JOB`, `what/JOB/which`, or under JOB."""
 
     def renewals_since(self) -> datetime:
         """Since when renewals were kept without a loss: a lease older than that is given one lease of grace."""
 
     def reindex(self, row: Callable[[Sequence[Entry]], Row]) -> None:
         """Throw all rows away and make them anew from the log; renewals are lost with them."""
+
+    def purge(self, jobs: Sequence[tuple[str, Head, str]]) -> None:
+        """Take jobs away whole, in one commit, if each head is still as given: log, row, refusals, what is on shelves.
+
+        The text given is left of each, on the shelf `gone`, by its id. No position of theirs is given out again.
+        """
+
+    def listen(self, wake: Callable[[], None]) -> bool:
+        """Call `wake` soon after another process has written; False if this store cannot tell."""
 
     def now(self) -> datetime:
         """The time, by the store's own authority: aware, in UTC."""

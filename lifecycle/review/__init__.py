@@ -74,9 +74,7 @@ def review(jobs: Jobs, *, since: date | None = None) -> Review:
             for record in _records(entry):
                 if record.status in unchecked:
                     unchecked[record.status][entry.at.date()] += 1
-        refusals.update(
-            kept.refusal.reason.value for kept in jobs.refusals(job.id) if since is None or kept.at.date() >= since
-        )
+        refusals.update(kept.refusal.reason.value for kept in jobs.refusals(job.id) if since is None or kept.at.date() >= since)
     return Review(seen, _sorted(ended), _sorted(escalations), _sorted(+stale), _by_day(unchecked), _sorted(refusals))
 
 

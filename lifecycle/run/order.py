@@ -53,7 +53,7 @@ class NotRun(LifecycleError):
 
 def kept(store: Store, job: str) -> Order:
     """How a job is run; NotRun if it was not begun by a run."""
-    text = store.shelf(SHELF).get(job)
+    text = store.get(SHELF, job)
     if text is None:
         raise NotRun(f"job `{job}` was not begun by a run; to mend it, begin one with `lifecycle run`")
     return _ORDER.validate_json(text)
@@ -61,7 +61,7 @@ def kept(store: Store, job: str) -> Order:
 
 def keep(store: Store, job: str, order: Order) -> None:
     """Keep how a job is run, before anything of it is begun."""
-    store.put(SHELF, job, _ORDER.dump_json(order).decode(), store.shelf(SHELF).get(job))
+    store.put(SHELF, job, _ORDER.dump_json(order).decode(), store.get(SHELF, job))
 
 
 def named(argv: Sequence[str]) -> str:

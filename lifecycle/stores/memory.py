@@ -7,12 +7,13 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from itertools import islice
 
 from attrs import define, evolve, field
 
 from lifecycle.law.errors import Conflict, KeptRefusal
 from lifecycle.law.log import Change, Entry, Head, Query, Row
-from lifecycle.stores import heads
+from lifecycle.stores import gone, heads
 from lifecycle.stores.times import Clock, machine_clock, micros, told
 
 
@@ -35,7 +36,9 @@ class MemoryStore:
         self._clock = clock or machine_clock
         self._lock = threading.Lock()
         self._jobs: dict[str, _Kept] = {}
-        self._feed: list[Entry] = []
+        self._feed: list[Entry | None] = []
+        """Every entry in the order of commits; None where one was purged."""
+        self._made = 0
         self._refusals: dict[str, list[KeptRefusal]] = {}
         self._shelves: dict[str, dict[str, str]] = {}
         self._since = self.now()
@@ -50,6 +53,8 @@ class MemoryStore:
                 heads.still(job, head, self._head(job))
             for change in changes:
                 heads.still(change.row.job, change.head, self._head(change.row.job))
+                if change.head is None and change.row.job in self._shelves.get(gone.GONE, {}):
+                    raise Conflict(change.row.job, None, None)
             for change in changes:
                 self._ids_free(change)
             for change in changes:
@@ -70,7 +75,8 @@ class MemoryStore:
         """Entries of all jobs after a position, each with its own, in the order of their commits."""
         after = max(0, after)
         with self._lock:
-            return list(enumerate(self._feed[after : after + max(0, limit)], after + 1))
+            entries = ((n, self._feed[n - 1]) for n in range(after + 1, len(self._feed) + 1))
+            return list(islice(((n, entry) for n, entry in entries if entry is not None), max(0, limit)))
 
     def find(self, query: Query) -> Sequence[Row]:
         """The rows that the query asks for, oldest job first, or by due time."""
@@ -115,10 +121,20 @@ class MemoryStore:
                 held[key] = text
             return True
 
+    def get(self, shelf: str, key: str) -> str | None:
+        """One text of a shelf; None if it is absent."""
+        with self._lock:
+            return self._shelves.get(shelf, {}).get(key)
+
     def shelf(self, shelf: str) -> dict[str, str]:
         """All texts of a shelf by key."""
         with self._lock:
             return dict(self._shelves.get(shelf, {}))
+
+    def shelves(self) -> Sequence[str]:
+        """The names of all shelves that hold something."""
+        with self._lock:
+            return sorted(name for name, texts in self._shelves.items() if texts)
 
     def renewals_since(self) -> datetime:
         """Since when renewals were kept without a loss."""
@@ -132,6 +148,26 @@ class MemoryStore:
             for job, kept in self._jobs.items():
                 kept.row, kept.head = rows[job], Head(kept.entries[-1].seq, kept.entries[-1].hash, children[job])
             self._since = self.now()
+
+    def purge(self, jobs: Sequence[tuple[str, Head, str]]) -> None:
+        """Take jobs away whole, if each head is still as given; of each the text given is left."""
+        names = frozenset(job for job, _, _ in jobs)
+        with self._lock:
+            for job, head, _ in jobs:
+                heads.still(job, head, self._head(job))
+            self._feed = [entry if entry is not None and entry.job not in names else None for entry in self._feed]
+            self._shelves = {name: texts for name, texts in self._shelves.items() if not gone.of(name, names)}
+            for texts in self._shelves.values():
+                for job in names & texts.keys():
+                    del texts[job]
+            for job, _, text in jobs:
+                del self._jobs[job]
+                self._refusals.pop(job, None)
+                self._shelves.setdefault(gone.GONE, {})[job] = text
+
+    def listen(self, wake: Callable[[], None]) -> bool:
+        """There is no other process."""
+        return False
 
     def now(self) -> datetime:
         """The time, by the clock that the store was given."""
@@ -156,7 +192,8 @@ class MemoryStore:
         row, last = change.row, change.entries[-1]
         kept = self._jobs.get(row.job)
         if kept is None:
-            kept = self._jobs[row.job] = _Kept(len(self._jobs), Head(last.seq, last.hash), row)
+            self._made += 1
+            kept = self._jobs[row.job] = _Kept(self._made, Head(last.seq, last.hash), row)
         kept.head, kept.row = Head(last.seq, last.hash, kept.head.children, kept.head.renewed_at), row
         kept.entries += change.entries
         kept.ids.update(entry.id for entry in change.entries)

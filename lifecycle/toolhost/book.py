@@ -32,7 +32,7 @@ class Book:
 
     def turn(self, job: str, id: str) -> Turn | None:
         """A turn by its id, open or not."""
-        text = self.store.shelf(_open(job)).get(id) or self.store.shelf(_shelf(job, id)).get(_TURN)
+        text = self.store.get(_open(job), id) or self.store.get(_shelf(job, id), _TURN)
         return TURN.validate_json(text) if text is not None else None
 
     def close(self, turn: Turn) -> None:

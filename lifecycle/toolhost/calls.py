@@ -123,7 +123,6 @@ TURN: TypeAdapter[Turn] = TypeAdapter(Turn)
 KEPT: TypeAdapter[Claim | Result] = TypeAdapter(Kept)
 
 
-
 @frozen
 class Pending:
     """A set that waits for its approver: what a person reads before deciding. Ungated calls in it wait, and are not decided."""

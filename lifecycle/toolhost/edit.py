@@ -151,7 +151,7 @@ class Edit:
         try:
             for place in sorted(places):
                 key = f"{self.tree.root.resolve()}/{place}"
-                was = self.store.shelf(_LOCKS).get(key)
+                was = self.store.get(_LOCKS, key)
                 if (was is not None and _until(was) > self.store.now()) or not self.store.put(_LOCKS, key, text, was):
                     raise NotStarted(f"another edit of `{place}` is in flight")
                 mine[key] = text

@@ -58,9 +58,7 @@ class Gate:
             except Exception as error:
                 gated, fault = True, f"the gate raised {raised(error)}"
         try:
-            record = ProposedCall(
-                call.id, call.tool, tool.contract.digest, self.in_force.policy().digest, resolved, preview, gated
-            )
+            record = ProposedCall(call.id, call.tool, tool.contract.digest, self.in_force.policy().digest, resolved, preview, gated)
             return Slot(record, call.arguments, self.mint(), tool.contract.effect == "read", fault)
         except ValidationError as error:
             raise Unfit("arguments", f"call `{door.shown(call.id)}`: {door.malformed(error).detail}") from None

@@ -230,9 +230,7 @@ class Host(Approvals):
     def _reject(self, turn: Turn, slot: Slot, reason: Reason, what: str) -> None:
         self.book.put(turn, slot.call.id, Result(slot.call.id, "rejected", reason, what, operation=slot.operation), None)
 
-    def _result(
-        self, slot: Slot, outcome: Outcome, attempts: int, begun: datetime | None, reconciled: bool = False
-    ) -> Result:
+    def _result(self, slot: Slot, outcome: Outcome, attempts: int, begun: datetime | None, reconciled: bool = False) -> Result:
         return Result(
             slot.call.id, outcome.status, outcome.reason, outcome.detail, outcome.output, slot.operation, attempts, begun,
             self.jobs.store.now(), reconciled,

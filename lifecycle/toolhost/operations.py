@@ -68,7 +68,7 @@ class Operations:
         return held.receipt if held is not None and held.done else None
 
     def _held(self, id: str) -> _Held | None:
-        text = self.store.shelf(_shelf(id)).get(_KEY)
+        text = self.store.get(_shelf(id), _KEY)
         if text is None:
             return None
         content, plan, until, done, receipt = json.loads(text)

@@ -88,7 +88,7 @@ class InForce:
         Where none is given, the one in force stays; where none is, it is the strict one that `Policy()` is.
         """
         held = cls(store, (given or Policy()).id)
-        if given is not None or held.id not in store.shelf(_POLICIES):
+        if given is not None or store.get(_POLICIES, held.id) is None:
             held.change(given or Policy(), by=None)
         return held
 
@@ -99,7 +99,7 @@ class InForce:
     def change(self, new: Policy, *, by: str | None) -> None:
         """Put a policy into force: a stricter one for anybody; a looser one, or one with other owners, for an owner of the old."""
         text = _POLICY.dump_json(new).decode()
-        while (was := self.store.shelf(_POLICIES).get(self.id)) != text:
+        while (was := self.store.get(_POLICIES, self.id)) != text:
             if was is not None:
                 old = _POLICY.validate_json(was)
                 looser = loosened(old, new) + (["its owners"] if new.owners != old.owners else [])
@@ -110,14 +110,14 @@ class InForce:
     def restrict(self, job: str, profile: Profile) -> None:
         """Give a job a profile, or a stricter one than it has; its children are held to it too."""
         text = _PROFILE.dump_json(profile).decode()
-        while (was := self.store.shelf(_profile(job)).get("profile")) != text:
+        while (was := self.store.get(_profile(job), "profile")) != text:
             if was is not None and (looser := loosened(_PROFILE.validate_json(was), profile)):
                 raise PolicyRefused(f"profile of {job}", None, looser, ())
             self.store.put(_profile(job), "profile", text, was)
 
     def mode(self, contract: ToolContract, jobs: Iterable[str]) -> Approval:
         """How strictly a tool is asked for on a job, given the job and its ancestors."""
-        texts = (self.store.shelf(_profile(job)).get("profile") for job in jobs)
+        texts = (self.store.get(_profile(job), "profile") for job in jobs)
         profiles = [_PROFILE.validate_json(text) for text in texts if text is not None]
         asked = [one.mode(contract.effect, contract.name) for one in (self.policy(), *profiles)]
         return strictest((contract.approval, *asked))

@@ -232,5 +232,3 @@ def _wait_for(rate: int) -> int:
     while time.perf_counter() < until:
         pass
     return rate // 100
-
-

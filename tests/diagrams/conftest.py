@@ -6,7 +6,7 @@ import pytest
 
 import lifecycle
 
-POISON = '<b>x</b> "; end [[a]] {{}} `%` | --> \u202e !include x \\n **b** & @enduml #35; $x\' ]]> <!-- ~~s~~ www.x.y'
+POISON = "<b>x</b> \"; end [[a]] {{}} `%` | --> \u202e !include x \\n **b** & @enduml #35; $x' ]]> <!-- ~~s~~ www.x.y"
 
 
 @pytest.fixture

@@ -63,6 +63,20 @@ class Relay:
         self.answered("put")
         return done
 
+    def get(self, shelf: str, key: str) -> str | None:
+        return self.inner.get(shelf, key)
+
+    def shelves(self) -> Sequence[str]:
+        return self.inner.shelves()
+
+    def purge(self, jobs: Sequence[tuple[str, Head, str]]) -> None:
+        self.asked("purge")
+        self.inner.purge(jobs)
+        self.answered("purge")
+
+    def listen(self, wake: Callable[[], None]) -> bool:
+        return self.inner.listen(wake)
+
     def shelf(self, shelf: str) -> dict[str, str]:
         return self.inner.shelf(shelf)
 

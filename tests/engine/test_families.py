@@ -197,9 +197,7 @@ class Commits(Relay):
 
 
 @pytest.mark.parametrize("how", ["cancel", "fail", "sweep"])
-def test_with_a_parent_its_open_children_end_each_in_a_commit_of_its_own(
-    place: Place, jobs: Jobs, clock: Clock, how: str
-) -> None:
+def test_with_a_parent_its_open_children_end_each_in_a_commit_of_its_own(place: Place, jobs: Jobs, clock: Clock, how: str) -> None:
     """Cancelled, failed or abandoned: the open ones below lapse one by one, at once; results keep what they have come to."""
     family(jobs)
     commits = Commits(jobs.store)

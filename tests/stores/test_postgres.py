@@ -14,6 +14,7 @@ import pytest
 import lifecycle
 from lifecycle.conformance.stores.logs import Clock, begun, then
 from lifecycle.law.errors import Conflict, StoreError, StoreVersion
+from lifecycle.law.log import Change
 from lifecycle.stores.postgres import PostgresStore
 
 
@@ -73,30 +74,31 @@ class Once:
         return True
 
 
-def test_a_connection_lost_after_the_commit_is_settled_and_writes_once(database: str) -> None:
-    """The answer to COMMIT never arrives: what was committed is found, and is not written a second time."""
-    lost = Once(b"COMMIT\x00")
+@pytest.mark.parametrize(("answer", "others"), [(b"INSERT 0 1\x00", []), (b"COMMIT\x00", [begun("b")])])
+def test_a_connection_lost_after_the_commit_is_settled_and_writes_once(database: str, answer: bytes, others: list[Change]) -> None:
+    """The answer to what commits never arrives: what was committed is found, and is not written a second time."""
+    lost = Once(answer)
     with between(database, lost) as url:
         store = PostgresStore(url, Clock())
         first = begun("a")
         store.append([first])
         lost.armed = True
-        store.append([then(first)])
+        store.append([then(first), *others])
         assert lost.dropped == 1
-        assert [entry.seq for _, entry in store.feed()] == [0, 1]
+        assert sorted((entry.job, entry.seq) for _, entry in store.feed()) == [("a", 0), ("a", 1), *(("b", 0) for _ in others)]
         with pytest.raises(Conflict):
             store.append([then(first)])
         store.close()
 
 
 def test_a_connection_lost_before_the_commit_is_written_by_the_next_attempt(database: str) -> None:
-    lost = Once(b"INSERT 0 1\x00")
+    lost = Once(b"INSERT 0 2\x00")
     with between(database, lost) as url:
         store = PostgresStore(url, Clock())
         lost.armed = True
-        store.append([begun("a")])
+        store.append([begun("a"), begun("b")])
         assert lost.dropped == 1
-        assert [entry.seq for _, entry in store.feed()] == [0]
+        assert [(entry.job, entry.seq) for _, entry in store.feed()] == [("a", 0), ("b", 0)]
         store.close()
 
 
@@ -129,7 +131,7 @@ def test_a_schema_of_a_newer_build_is_refused_by_name(database: str) -> None:
 
 
 def test_no_server_is_one_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lifecycle.stores.postgres.TIMEOUT", 1.0)
+    monkeypatch.setattr("lifecycle.stores.postgres.link.TIMEOUT", 1.0)
     with pytest.raises(StoreError, match="no PostgreSQL answers"):
         PostgresStore("postgresql://nobody@127.0.0.1:9/none")
 

@@ -13,10 +13,10 @@ from lifecycle.conformance.stores.logs import NOON, Clock, begun, head, listed, 
 from lifecycle.law.errors import CorruptLog, StoreError, StoreVersion
 from lifecycle.law.log import Query
 from lifecycle.law.states import OPEN, Stage
-from lifecycle.stores.file import File
-from lifecycle.stores.layouts import APPLICATION, LAYOUTS
-from lifecycle.stores.queries import select
 from lifecycle.stores.sqlite import SqliteStore
+from lifecycle.stores.sqlite.file import File
+from lifecycle.stores.sqlite.layouts import APPLICATION, LAYOUTS
+from lifecycle.stores.sqlite.queries import select
 from tests.stores.looks import sql
 from tests.stores.processes import next_changes
 

@@ -34,8 +34,13 @@ def test_the_strictest_of_tool_policy_and_profile_counts(house: House) -> None:
 @pytest.mark.parametrize(
     ("own", "hosts", "gated"),
     [
-        (False, None, False), (None, False, False), (False, False, False), (True, False, True), (False, True, True),
-        (None, None, True), (0, None, True),
+        (False, None, False),
+        (None, False, False),
+        (False, False, False),
+        (True, False, True),
+        (False, True, True),
+        (None, None, True),
+        (0, None, True),
     ],
 )
 def test_where_the_mode_is_policy_questions_decide(house: House, own: object, hosts: object, gated: bool) -> None:

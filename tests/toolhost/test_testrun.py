@@ -58,7 +58,10 @@ def test_a_listed_command_runs_for_its_record(house: House, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     "arguments",
     [
-        {"argv": [*OTHER]}, {"argv": [*LISTED, "-x"]}, {"argv": [*LISTED[:2]]}, {"argv": [*LISTED], "cwd": "build"},
+        {"argv": [*OTHER]},
+        {"argv": [*LISTED, "-x"]},
+        {"argv": [*LISTED[:2]]},
+        {"argv": [*LISTED], "cwd": "build"},
         {"argv": ["make"]},
     ],
     ids=["another", "one word more", "one word less", "in another directory", "not in its own directory"],

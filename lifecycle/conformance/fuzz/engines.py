@@ -72,6 +72,24 @@ class Stepping:
         self._turn("write")
         return self._store.put(shelf, key, text, was)
 
+    def get(self, shelf: str, key: str) -> str | None:
+        """See `Store`."""
+        self._turn("read")
+        return self._store.get(shelf, key)
+
+    def shelves(self) -> Sequence[str]:
+        """See `Store`."""
+        return self._store.shelves()
+
+    def purge(self, jobs: Sequence[tuple[str, Head, str]]) -> None:
+        """See `Store`."""
+        self._turn("write")
+        self._store.purge(jobs)
+
+    def listen(self, wake: Callable[[], None]) -> bool:
+        """See `Store`."""
+        return self._store.listen(wake)
+
     def shelf(self, shelf: str) -> dict[str, str]:
         """See `Store`."""
         self._turn("read")

@@ -251,7 +251,6 @@ class Reference:
         return other
 
 
-
 def undelivered_end(job: Job) -> datetime | None:
     """When the job ended otherwise than by delivering, if it did."""
     return job.termination.at if job.termination is not None and job.state is not State.RESULT else None

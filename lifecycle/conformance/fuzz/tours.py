@@ -48,6 +48,7 @@ class Edge(NamedTuple):
 Chain: TypeAlias = tuple[Edge, ...]
 """Edges in a row, each beginning where the one before it ended."""
 
+
 class Place(NamedTuple):
     """Where a job may be, as far as it matters what it may do next."""
 
@@ -281,4 +282,3 @@ def infeasible(length: int, scope: Scope = WHOLE) -> Iterable[tuple[Chain, str]]
     """The chains of this length that no job takes, each with why."""
     able = feasible(length, scope)
     return [(chain, why_not(chain)) for chain in chains(edges(LAW, scope), length) if chain not in able]
-

@@ -51,5 +51,3 @@ def work_ran_out(job: Job, act: acts.Act) -> bool:
 def wait_ran_out(job: Job, act: acts.Act) -> bool:
     """The stage's own deadline fell due: respond, until, answer, review, approval, verdict or stop."""
     return not parent_ended(job, act) and not work_ran_out(job, act)
-
-

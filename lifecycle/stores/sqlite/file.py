@@ -10,12 +10,12 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import TypeVar
 from urllib.parse import quote
 
 from lifecycle.law.errors import StoreBusy, StoreError, StoreVersion
-from lifecycle.stores.layouts import APPLICATION, LAYOUTS
+from lifecycle.stores.sqlite.layouts import APPLICATION, LAYOUTS
 
 READERS = 16
 """Reading connections kept open while nobody uses them; more readers than this at once open their own."""
@@ -112,6 +112,21 @@ class File:
         finally:
             if connection is not None:
                 self._put_back(connection)
+
+    def backup(self, path: str | os.PathLike[str]) -> None:
+        """Copy what is committed now to a file that is not there yet. Readers and writers go on meanwhile."""
+        try:
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) else error
+            raise StoreError(f"backup `{os.fspath(path)}`: {why}; to mend it, name a new file where one may be made") from error
+        try:
+            with closing(sqlite3.connect(path, isolation_level=None)) as copy:
+                copy.execute("PRAGMA synchronous=FULL")
+                self.read(lambda connection: connection.backup(copy))
+        except BaseException:
+            os.remove(path)
+            raise
 
     def close(self) -> None:
         """Let go of the file; twice is once. In a forked child nothing is touched: it is the parent's."""
