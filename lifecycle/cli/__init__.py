@@ -6,7 +6,7 @@ store that cannot be opened: one line on stderr and exit 1. A call that is not u
 
 import click
 
-from lifecycle.cli import approving, conforming, contracts, demo, fuzzing, jobs, machine, negotiating, reviewing, running
+from lifecycle.cli import approving, conforming, contracts, demo, fuzzing, jobs, keeping, machine, negotiating, reviewing, running
 from lifecycle.cli.options import Verbs
 
 
@@ -27,6 +27,6 @@ def main() -> None:
     """
 
 
-for _family in (demo, running, contracts, approving, reviewing, jobs, machine, fuzzing, conforming, negotiating):
+for _family in (demo, running, contracts, approving, reviewing, jobs, keeping, machine, fuzzing, conforming, negotiating):
     for _verb in _family.VERBS:
         main.add_command(_verb)

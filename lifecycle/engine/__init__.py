@@ -3,6 +3,7 @@
 It holds no rule of the lifecycle, and nothing that the store does not have. `records` is what it remembers, `clerk` commits acts.
 """
 
+import random
 import threading
 import time
 from collections import Counter
@@ -131,7 +132,9 @@ class Engine:
         now = self.store.now()
         lapsed: list[Entry] = []
         failed: LifecycleError | None = None
-        for row in self.store.find(Query(due_by=now, limit=limit)):
+        rows = list(self.store.find(Query(due_by=now, limit=limit)))
+        random.shuffle(rows)  # engines that sweep at once do not go after each other from job to job
+        for row in rows:
             try:
                 lapsed += self._records.sweep(row.job, now)
             except LifecycleError as error:
@@ -147,6 +150,15 @@ class Engine:
         self.store.reindex(self._records.listed)
 
     # ---- reads
+
+    @property
+    def laws(self) -> Mapping[int, Law]:
+        """Every law that is known here, by its version."""
+        return self._records.laws
+
+    def forget(self, job: str) -> None:
+        """Remember a job no longer: it was taken away."""
+        self._records.forget(job)
 
     def law(self, job: Job) -> Law:
         """The law that a job was begun under, and stays on."""

@@ -74,7 +74,7 @@ class Records:
         if known is not None and known.head.hash != (entries[0].prev if entries else head.hash):
             self._known.pop(job, None)  # the log was put back to an earlier copy: read it whole
             return self.read(job)
-        return self.remember(self._learnt(job, known, head, entries))
+        return self.remember(self.learnt(job, known, head, entries))
 
     def missing(self, job: str, by: str | None) -> JobNotFound:
         """What to say of a job that is not there: to those whose it was, that it was purged."""
@@ -98,7 +98,8 @@ class Records:
         """Read the job from the store next time."""
         self._known.pop(job, None)
 
-    def _learnt(self, name: str, known: Known | None, head: Head, entries: Sequence[Entry]) -> Known:
+    def learnt(self, name: str, known: Known | None, head: Head, entries: Sequence[Entry]) -> Known:
+        """What is known once these entries are; CorruptLog if they do not follow one another up to the head."""
         prev = known.head.hash if known else ""
         for entry in entries:
             if entry.law not in self.laws:

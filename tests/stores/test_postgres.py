@@ -4,16 +4,21 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from datetime import datetime, timedelta
 from urllib.parse import parse_qs, urlsplit
 
 import psycopg
 import pytest
+from click.testing import CliRunner
 
 import lifecycle
+from lifecycle import acts
+from lifecycle.cli import main
 from lifecycle.conformance.stores.logs import Clock, begun, then
-from lifecycle.law.errors import Conflict, StoreError, StoreVersion
+from lifecycle.law.errors import Conflict, LifecycleError, StoreError, StoreVersion
 from lifecycle.law.log import Change
 from lifecycle.stores.postgres import PostgresStore
 
@@ -172,3 +177,108 @@ with lifecycle.open(sys.argv[1], sweep_every=None) as jobs:
         assert told == ["lost", "lost", "lost", "won"]
         assert len(list(jobs.watch())) == 4 * 50 + 2
         assert jobs.audit() == []
+
+
+def test_who_watches_is_woken_by_what_another_process_writes(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The look that comes by itself is a minute off: only the bell can tell."""
+    monkeypatch.setattr("lifecycle.engine.IDLE", 60.0)
+    program = (
+        "import sys, lifecycle\nsys.stdin.readline()\n"
+        "with lifecycle.open(sys.argv[1], sweep_every=None) as jobs: jobs.request('g', requester='ann', worker='wes', id='rung')"
+    )
+    with lifecycle.open(database, sweep_every=None) as jobs:
+        hooked = threading.Event()
+        jobs.on("bell", lambda entry: hooked.set())
+        other = subprocess.Popen([sys.executable, "-c", program, database], stdin=subprocess.PIPE, text=True)
+        watched = jobs.watch(wait=40.0)
+        threading.Timer(2.0, lambda: other.communicate("go\n")).start()
+        assert next(watched).entry.job == "rung"
+        assert hooked.wait(20.0)
+
+
+def test_a_bell_that_was_cut_off_is_hung_anew(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lifecycle.engine.IDLE", 60.0)
+    with lifecycle.open(database, sweep_every=None) as jobs, lifecycle.open(database, sweep_every=None) as writer:
+        assert list(jobs.watch()) == []  # from now on it listens
+        with psycopg.connect(database, autocommit=True) as other:
+            listening = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE query LIKE 'LISTEN%%' AND datname = %s"
+            name = urlsplit(database).path[1:]
+            until = time.monotonic() + 20
+            while other.execute(listening, (name,)).fetchone() == (0,):
+                assert time.monotonic() < until
+        threading.Timer(0.5, lambda: writer.request("g", requester="ann", worker="wes", id="rung")).start()
+        assert next(jobs.watch(wait=40.0)).entry.job == "rung"
+
+
+def test_a_program_may_lack_the_right_to_change_the_schema(database: str) -> None:
+    """The owner migrates; the program's own role only reads and writes."""
+    assert CliRunner().invoke(main, ["migrate", "--store", database]).exit_code == 0
+    role = f"program_{urlsplit(database).path[1:]}"
+    with psycopg.connect(database, autocommit=True) as owner:
+        owner.execute(f"CREATE ROLE {role} LOGIN")
+        owner.execute(f"GRANT USAGE ON SCHEMA lifecycle TO {role}")
+        owner.execute(f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA lifecycle TO {role}")
+        owner.execute(f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA lifecycle TO {role}")
+    with lifecycle.open(database.replace("//postgres:@", f"//{role}@"), sweep_every=None) as jobs:
+        jobs.request("g", requester="ann", worker="wes", id="a")
+        with suppress(LifecycleError):
+            jobs.seat("a", "ann").accept()
+        assert len(jobs.refusals("a")) == 1 and jobs.audit() == []
+
+
+def test_the_schema_can_be_made_by_other_means(database: str) -> None:
+    script = CliRunner().invoke(main, ["migrate", "--sql"]).output
+    with psycopg.connect(database, autocommit=True) as owner:
+        owner.execute(script)
+    with lifecycle.open(database, sweep_every=None) as jobs:
+        jobs.request("g", requester="ann", worker="wes", id="a")
+
+
+def test_many_processes_sweep_and_each_deadline_lapses_once(database: str) -> None:
+    program = """
+import sys, lifecycle
+with lifecycle.open(sys.argv[1], sweep_every=None) as jobs:
+    print("ready", flush=True)
+    sys.stdin.readline()
+    print(len(jobs.sweep()))
+"""
+    with lifecycle.open(database, sweep_every=None) as jobs:
+        soon = jobs.store.now() + timedelta(seconds=1)
+        jobs.submit_all((f"j{n}", acts.Request(goal="g", worker="wes", respond_by=soon), "ann") for n in range(200))
+        started = [
+            subprocess.Popen([sys.executable, "-c", program, database], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            for _ in range(4)
+        ]
+        for one in started:
+            assert one.stdout is not None and one.stdout.readline() == "ready\n"
+        while jobs.store.now() < soon:
+            time.sleep(0.05)
+        for one in started:
+            assert one.stdin is not None
+            one.stdin.write("go\n")
+            one.stdin.flush()
+        each = [int(one.communicate(timeout=60)[0]) for one in started]
+        assert sum(each) == 200 and sum(count > 0 for count in each) > 1
+        assert [len(jobs.log(f"j{n}")) for n in range(200)] == [2] * 200
+
+
+def test_engines_on_machines_an_hour_apart_agree(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the machine says the time is plays no part: one that is an hour ahead makes nothing lapse early."""
+    program = """
+import sys, datetime, time
+real = datetime.datetime
+class Ahead(real):
+    @classmethod
+    def now(cls, tz=None):
+        return real.now(tz) + datetime.timedelta(hours=1)
+datetime.datetime = Ahead
+time.time = lambda at=time.time: at() + 3600
+import lifecycle
+with lifecycle.open(sys.argv[1], sweep_every=None) as jobs:
+    print(len(jobs.sweep()), jobs.store.now().isoformat())
+"""
+    with lifecycle.open(database, sweep_every=None) as jobs:
+        soon = jobs.store.now() + timedelta(minutes=30)
+        jobs.request("g", requester="ann", worker="wes", id="a", respond_by=soon)
+        told = subprocess.run([sys.executable, "-c", program, database], capture_output=True, text=True, check=True).stdout.split()
+        assert told[0] == "0" and abs(datetime.fromisoformat(told[1]) - jobs.store.now()) < timedelta(minutes=1)

@@ -16,8 +16,9 @@ Durability against a killed process, a full disk or a broken connection is a sto
 
 from lifecycle.conformance.stores.keeping import Keeping
 from lifecycle.conformance.stores.listing import Listing
+from lifecycle.conformance.stores.purging import Purging
 from lifecycle.conformance.stores.racing import Racing
 
 
-class StoreSuite(Keeping, Listing, Racing):
+class StoreSuite(Keeping, Listing, Purging, Racing):
     """Each guarantee of `lifecycle.law.log.Store`, as a test that pytest runs; give it `open`, and nothing else."""

@@ -24,14 +24,16 @@ class Bell:
 
     def __init__(self, url: str) -> None:
         self._url = url
-        self._closed, self._rung = threading.Event(), threading.Event()
+        self._closed, self._wanted = threading.Event(), threading.Event()
+        self._written = False
         self._lock = threading.Lock()
         self._wakes: list[Callable[[], None]] = []
         self._ringer: threading.Thread | None = None
 
     def ring(self) -> None:
         """Something was committed: tell whoever listens, soon."""
-        self._rung.set()
+        self._written = True
+        self._wanted.set()
         if self._ringer is None:
             with self._lock:
                 if self._ringer is None:
@@ -46,9 +48,11 @@ class Bell:
                 threading.Thread(target=self._keep, args=(self._listen,), name="listen", daemon=True).start()
 
     def close(self) -> None:
-        """Let both threads end."""
+        """Let both threads end, the one that rings once it has rung for all that was committed."""
         self._closed.set()
-        self._rung.set()
+        self._wanted.set()
+        if self._ringer is not None:
+            self._ringer.join(AGAIN)
 
     def _keep(self, work: Callable[[psycopg.Connection[tuple[object, ...]]], None]) -> None:
         while not self._closed.is_set():
@@ -57,11 +61,13 @@ class Bell:
             self._closed.wait(AGAIN)
 
     def _ring(self, connection: psycopg.Connection[tuple[object, ...]]) -> None:
-        while not self._closed.is_set():
-            self._rung.wait()
+        while self._wanted.wait() and self._written:
             self._closed.wait(GATHERS)
-            self._rung.clear()
+            self._wanted.clear()
+            self._written = False
             connection.execute(f"NOTIFY {CHANNEL}")
+            if self._closed.is_set():
+                return
 
     def _listen(self, connection: psycopg.Connection[tuple[object, ...]]) -> None:
         connection.execute(f"LISTEN {CHANNEL}")

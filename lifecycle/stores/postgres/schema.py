@@ -3,6 +3,7 @@
 Every key of the log and of the jobs begins with the job's id, so that the tables can be spread by it.
 """
 
+from textwrap import dedent
 from typing import Any
 
 import psycopg
@@ -57,3 +58,10 @@ def migrated(connection: psycopg.Connection[tuple[Any, ...]]) -> int:
             connection.execute("INSERT INTO lifecycle.version VALUES (%s)", (number,))
             done = number
     return int(done)
+
+
+def statements() -> str:
+    """All migrations as one SQL script, for whoever makes the schema by other means."""
+    first = "CREATE SCHEMA IF NOT EXISTS lifecycle;\nCREATE TABLE IF NOT EXISTS lifecycle.version (version integer NOT NULL);\n"
+    done = [f"{dedent(one).strip()}\nINSERT INTO lifecycle.version VALUES ({n});\n" for n, one in enumerate(MIGRATIONS, 1)]
+    return f"BEGIN;\n{first}{''.join(done)}COMMIT;"
