@@ -19,7 +19,7 @@ TEST_COMMAND = "pip install -e '.[test]' && pytest"
 
 # The rooms, and what each may import of `lifecycle` beside itself. A new room gets its line here first.
 WINGS = "law engine hooks machine stores diagrams checks handshake shown terminal"
-PARTIES = "seat jobs aio moving toolhost worker run review manager web"
+PARTIES = "seat jobs aio moving telemetry toolhost worker run review manager web"
 FLOORS = {
     "law": "",
     "engine": "law",
@@ -35,6 +35,7 @@ FLOORS = {
     "jobs": "law engine hooks seat stores",
     "aio": "law engine jobs",
     "moving": "law engine hooks stores",
+    "telemetry": "law jobs stores",
     "run": "law engine checks jobs toolhost worker",
     "review": "law engine jobs",
     "manager": "law engine checks jobs toolhost worker run",
@@ -57,6 +58,7 @@ PACKAGES = {
     "machine": {"transitions"},
     "review": {"matplotlib"},
     "stores": {"psycopg", "psycopg_pool"},
+    "telemetry": {"opentelemetry"},
     "conformance": {"greenlet", "hypothesis", "junitparser", "psutil", "pytest"},
     "handshake": {"httpx"},
     "worker": {"httpx", "starlette", "uvicorn"},

@@ -24,6 +24,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON i
 EXTRAS = {
     **dict.fromkeys(("junitparser", "pathspec", "psutil", "ruamel", "tomli_w", "tree_sitter", "tree_sitter_toml"), "run"),
     **dict.fromkeys(("jsonschema", "referencing", "rfc8785", "unidiff"), "run"),
+    **dict.fromkeys(("opentelemetry",), "telemetry"),
     **dict.fromkeys(("psycopg", "psycopg_pool"), "postgres"),
     **dict.fromkeys(("httpx", "starlette", "uvicorn"), "worker"),
 }

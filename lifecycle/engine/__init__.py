@@ -3,7 +3,6 @@
 It holds no rule of the lifecycle, and nothing that the store does not have. `records` is what it remembers, `clerk` commits acts.
 """
 
-import random
 import threading
 import time
 from collections import Counter
@@ -132,9 +131,7 @@ class Engine:
         now = self.store.now()
         lapsed: list[Entry] = []
         failed: LifecycleError | None = None
-        rows = list(self.store.find(Query(due_by=now, limit=limit)))
-        random.shuffle(rows)  # engines that sweep at once do not go after each other from job to job
-        for row in rows:
+        for row in self.store.find(Query(due_by=now, limit=limit)):  # what was due first comes first: its children end with it
             try:
                 lapsed += self._records.sweep(row.job, now)
             except LifecycleError as error:

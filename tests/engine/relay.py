@@ -1,96 +1,12 @@
-"""A store that passes everything on to another, so that something may happen between: a rival's turn, a fault, a death."""
+"""What may happen between an engine and its store: a rival's turn, a fault, a death."""
 
 import os
 import signal
-from collections.abc import Callable, Sequence
-from datetime import datetime
+from collections.abc import Callable
 
-from lifecycle.law.errors import KeptRefusal, StoreError
-from lifecycle.law.log import Change, Entry, Head, Query, Row, Store
-
-
-class Relay:
-    """The port, whole; `asked` is called before each thing that is asked of the store, `answered` after it."""
-
-    def __init__(self, inner: Store) -> None:
-        self.inner = inner
-
-    def asked(self, what: str) -> None:
-        """Something is about to be asked of the store."""
-
-    def answered(self, what: str) -> None:
-        """The store has done what it was asked."""
-
-    def append(self, changes: Sequence[Change], reads: Sequence[tuple[str, Head]] = ()) -> None:
-        self.asked("append")
-        self.inner.append(changes, reads)
-        self.answered("append")
-
-    def read(self, job: str, after: int = -1) -> tuple[Head, Sequence[Entry]] | None:
-        self.asked("read")
-        found = self.inner.read(job, after)
-        self.answered("read")
-        return found
-
-    def feed(self, after: int = 0, limit: int = 1000) -> Sequence[tuple[int, Entry]]:
-        self.asked("feed")
-        found = self.inner.feed(after, limit)
-        self.answered("feed")
-        return found
-
-    def find(self, query: Query) -> Sequence[Row]:
-        self.asked("find")
-        found = self.inner.find(query)
-        self.answered("find")
-        return found
-
-    def mark(self, job: str, head: Head, renewed_at: datetime | None, due: datetime | None) -> None:
-        self.asked("mark")
-        self.inner.mark(job, head, renewed_at, due)
-        self.answered("mark")
-
-    def keep_refusal(self, kept: KeptRefusal, cap: int | None) -> None:
-        self.asked("keep_refusal")
-        self.inner.keep_refusal(kept, cap)
-        self.answered("keep_refusal")
-
-    def refusals(self, job: str) -> Sequence[KeptRefusal]:
-        return self.inner.refusals(job)
-
-    def put(self, shelf: str, key: str, text: str | None, was: str | None) -> bool:
-        self.asked("put")
-        done = self.inner.put(shelf, key, text, was)
-        self.answered("put")
-        return done
-
-    def get(self, shelf: str, key: str) -> str | None:
-        return self.inner.get(shelf, key)
-
-    def shelves(self) -> Sequence[str]:
-        return self.inner.shelves()
-
-    def purge(self, jobs: Sequence[tuple[str, Head, str]]) -> None:
-        self.asked("purge")
-        self.inner.purge(jobs)
-        self.answered("purge")
-
-    def listen(self, wake: Callable[[], None]) -> bool:
-        return self.inner.listen(wake)
-
-    def shelf(self, shelf: str) -> dict[str, str]:
-        return self.inner.shelf(shelf)
-
-    def renewals_since(self) -> datetime:
-        return self.inner.renewals_since()
-
-    def reindex(self, row: Callable[[Sequence[Entry]], Row]) -> None:
-        self.inner.reindex(row)
-
-    def now(self) -> datetime:
-        return self.inner.now()
-
-    def close(self) -> None:
-        self.inner.close()
+from lifecycle.law.errors import StoreError
+from lifecycle.law.log import Store
+from lifecycle.stores.relay import Relay
 
 
 class Between(Relay):

@@ -3,18 +3,19 @@
 The store is what outlives a restart; every client has an engine, and so a memory, of its own.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 from lifecycle.conformance.fuzz.sayings import LIMITS
 from lifecycle.conformance.fuzz.subject import NOON, Answer, Turn, told
 from lifecycle.engine import Engine
 from lifecycle.law.acts import Act
-from lifecycle.law.errors import JobNotFound, KeptRefusal, Refused
+from lifecycle.law.errors import JobNotFound, Refused
 from lifecycle.law.limits import Limits
-from lifecycle.law.log import Change, Entry, Head, Query, Row, Store
+from lifecycle.law.log import Store
 from lifecycle.law.table import LAW, Law
 from lifecycle.stores.memory import MemoryStore
+from lifecycle.stores.relay import Relay
 
 
 class Clock:
@@ -27,90 +28,31 @@ class Clock:
         return self.now
 
 
-class Stepping:
-    """A store that calls a turn before every step that others could come before, and once a write is kept."""
+_READS = {"read", "feed", "find", "get", "shelf"}
+_WRITES = {"append", "mark", "put", "reindex", "purge"}
+
+
+class Stepping(Relay):
+    """A store that calls a turn before every step that others could come before, and once a write is kept.
+
+    Nothing reads what a refusal writes, so that nobody need come between.
+    """
 
     def __init__(self, store: Store, turn: Turn) -> None:
-        self._store, self._turn = store, turn
+        super().__init__(store)
+        self._turn = turn
 
-    def append(self, changes: Sequence[Change], reads: Sequence[tuple[str, Head]] = ()) -> None:
-        """See `Store`."""
-        self._turn("write")
-        self._store.append(changes, reads)
-        self._turn("written")
+    def asked(self, what: str) -> None:
+        """A step is about to come."""
+        if what in _READS:
+            self._turn("read")
+        elif what in _WRITES:
+            self._turn("write")
 
-    def read(self, job: str, after: int = -1) -> tuple[Head, Sequence[Entry]] | None:
-        """See `Store`."""
-        self._turn("read")
-        return self._store.read(job, after)
-
-    def feed(self, after: int = 0, limit: int = 1000) -> Sequence[tuple[int, Entry]]:
-        """See `Store`."""
-        self._turn("read")
-        return self._store.feed(after, limit)
-
-    def find(self, query: Query) -> Sequence[Row]:
-        """See `Store`."""
-        self._turn("read")
-        return self._store.find(query)
-
-    def mark(self, job: str, head: Head, renewed_at: datetime | None, due: datetime | None) -> None:
-        """See `Store`."""
-        self._turn("write")
-        self._store.mark(job, head, renewed_at, due)
-
-    def keep_refusal(self, kept: KeptRefusal, cap: int | None) -> None:
-        """See `Store`. Nothing reads what it writes, so that nobody need come between."""
-        self._store.keep_refusal(kept, cap)
-
-    def refusals(self, job: str) -> Sequence[KeptRefusal]:
-        """See `Store`."""
-        return self._store.refusals(job)
-
-    def put(self, shelf: str, key: str, text: str | None, was: str | None) -> bool:
-        """See `Store`."""
-        self._turn("write")
-        return self._store.put(shelf, key, text, was)
-
-    def get(self, shelf: str, key: str) -> str | None:
-        """See `Store`."""
-        self._turn("read")
-        return self._store.get(shelf, key)
-
-    def shelves(self) -> Sequence[str]:
-        """See `Store`."""
-        return self._store.shelves()
-
-    def purge(self, jobs: Sequence[tuple[str, Head, str]]) -> None:
-        """See `Store`."""
-        self._turn("write")
-        self._store.purge(jobs)
-
-    def listen(self, wake: Callable[[], None]) -> bool:
-        """See `Store`."""
-        return self._store.listen(wake)
-
-    def shelf(self, shelf: str) -> dict[str, str]:
-        """See `Store`."""
-        self._turn("read")
-        return self._store.shelf(shelf)
-
-    def renewals_since(self) -> datetime:
-        """See `Store`."""
-        return self._store.renewals_since()
-
-    def reindex(self, row: Callable[[Sequence[Entry]], Row]) -> None:
-        """See `Store`."""
-        self._turn("write")
-        self._store.reindex(row)
-
-    def now(self) -> datetime:
-        """See `Store`."""
-        return self._store.now()
-
-    def close(self) -> None:
-        """See `Store`."""
-        self._store.close()
+    def answered(self, what: str) -> None:
+        """What was written is kept."""
+        if what == "append":
+            self._turn("written")
 
 
 class Caller:
