@@ -37,6 +37,8 @@ class AsyncJobs:
     def __init__(self, jobs: Jobs) -> None:
         self.jobs = jobs
         self._waiting: queue.Queue[_Asked | None] = queue.Queue()
+        self.commits = 0
+        """How many commits there were so far."""
         self._closed = threading.Event()
         self._writer = threading.Thread(target=self._write, name="lifecycle-writer", daemon=True)
         self._writer.start()
@@ -98,6 +100,7 @@ class AsyncJobs:
                 for one in batch:
                     self._commit([one])
             return
+        self.commits += 1
         for (_, future), receipt in zip(batch, receipts, strict=True):
             future.set_result(receipt)
 

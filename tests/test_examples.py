@@ -18,7 +18,10 @@ ROOT = Path(__file__).parents[1]
 CORPUS = "../shared/corpus"
 """Seen from the root, as the issue and the example's own help have it."""
 
-RUNS = {"embed.py": "", "own_machine.py": "", "speech_acts.py": "corpus", "speech_acts_table.py": "store"}
+RUNS = {
+    "embed.py": "", "in_asyncio.py": "", "in_dbos.py": "", "in_langgraph.py": "",
+    "own_machine.py": "", "speech_acts.py": "corpus", "speech_acts_table.py": "store",
+}  # fmt: skip
 """Every example, and the fixtures that are its arguments."""
 
 
@@ -99,6 +102,31 @@ def test_the_examples_are_typed() -> None:
 )
 def test_the_orchestrator_says_what_happened(line: str) -> None:
     assert line in squeezed(run("embed.py"))
+
+
+# Embedded
+
+
+def test_asyncio_shares_commits_and_calls_off_what_is_slow() -> None:
+    printed = squeezed(run("in_asyncio.py"))
+    assert printed.startswith("8 cancelled.stopped 8 declined 34 result.unverified 150 acts,")
+    acts, commits = map(int, re.search(r"(\d+) acts, (\d+) commits, audit clean", printed).groups())  # type: ignore[union-attr]
+    assert commits < acts / 2
+
+
+def test_a_graph_waits_for_a_word_and_makes_every_act_once() -> None:
+    assert run("in_langgraph.py").splitlines() == [
+        "adopted: waits for a word on ('2024 only',)",
+        "adopted: accepted / passed, request counter adopt deliver confirm",
+        "called-off: waits for a word on ('2024 only',)",
+        "called-off: cancelled / none, request counter cancel",
+    ]
+
+
+def test_a_workflow_that_is_killed_makes_every_act_once() -> None:
+    assert run("in_dbos.py").splitlines() == [
+        f"killed after `{step}`, 2 runs: request accept deliver" for step in ("job", "accept", "deliver")
+    ]
 
 
 # The corpus

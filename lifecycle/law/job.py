@@ -240,6 +240,11 @@ class Job(Draft):
         return _pause(self) if self.stage in PAUSED else None
 
     @property
+    def offer(self) -> Offer | None:
+        """The counter that waits for the requester's answer; None where none does."""
+        return self.standing if isinstance(self.standing, Offer) else None
+
+    @property
     def delivery(self) -> Delivery | None:
         """What was delivered last, in any stage of result."""
         return self.standing if isinstance(self.standing, Delivery) else None

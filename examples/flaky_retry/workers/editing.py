@@ -22,7 +22,5 @@ FLAKY = """\
 def edit(desk: Desk, path: str, text: str) -> JsonValue:
     """Have the host make `text` of a file in the tree; what its tool gives back."""
     old = Path(path).read_bytes()
-    patch = "".join(
-        difflib.unified_diff(old.decode().splitlines(True), text.splitlines(True), f"a/{path}", f"b/{path}")
-    )
+    patch = "".join(difflib.unified_diff(old.decode().splitlines(True), text.splitlines(True), f"a/{path}", f"b/{path}"))
     return desk.call("edit", path=path, digest=f"sha256:{hashlib.sha256(old).hexdigest()}", patch=patch)
