@@ -282,3 +282,15 @@ with lifecycle.open(sys.argv[1], sweep_every=None) as jobs:
         jobs.request("g", requester="ann", worker="wes", id="a", respond_by=soon)
         told = subprocess.run([sys.executable, "-c", program, database], capture_output=True, text=True, check=True).stdout.split()
         assert told[0] == "0" and abs(datetime.fromisoformat(told[1]) - jobs.store.now()) < timedelta(minutes=1)
+
+
+def test_every_key_begins_with_the_job_so_that_the_tables_can_be_spread_by_it(database: str) -> None:
+    PostgresStore(database).close()
+    asked = (
+        "SELECT i.indrelid::regclass::text, a.attname FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid "
+        "AND a.attnum = i.indkey[0] WHERE i.indisunique AND i.indrelid::regclass::text LIKE 'lifecycle.%'"
+    )
+    with psycopg.connect(database) as connection:
+        keys = connection.execute(asked).fetchall()
+    assert {table for table, _ in keys} >= {"lifecycle.jobs", "lifecycle.log", "lifecycle.refusals"}
+    assert {first for table, first in keys if table != "lifecycle.shelves"} == {"job"}
