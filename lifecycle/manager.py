@@ -12,7 +12,7 @@ has failed, and says so.
 
 import asyncio
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Any
@@ -22,6 +22,8 @@ from attrs import frozen
 from lifecycle.jobs import Jobs
 from lifecycle.law import acts
 from lifecycle.law.errors import LifecycleError, Refused
+from lifecycle.law.log import Row
+from lifecycle.law.states import Stage
 from lifecycle.run import Away, Order, People, Report, Tending, report
 from lifecycle.run.order import hosted, keep, task
 from lifecycle.run.tending import Tell
@@ -121,10 +123,18 @@ class Director:
         return await self._tended(best.job, best.worker)
 
     async def resume(self) -> list[Report]:
-        """Go on with every open job of this requester that a director began, each with its own worker."""
+        """Go on with every job of this requester that a director began and that has not come to its end, with its own worker."""
         held = self.jobs.store.shelf("directed")
-        rows = [row for row in self.jobs.find(requester=self.requester, open=True) if row.job in held and row.worker in self._crew]
+        rows = [row for row in self._left() if row.job in held and row.worker in self._crew]
         return list(await asyncio.gather(*(self._tended(row.job, row.worker) for row in rows)))
+
+    def _left(self) -> Iterator[Row]:
+        """Jobs that are open, and those whose worker is still to stop."""
+        for stage in (None, Stage.STOPPING):
+            after = ""
+            while rows := self.jobs.find(requester=self.requester, open=True if stage is None else None, stage=stage, after=after):
+                yield from rows
+                after = rows[-1].job
 
     # ---- parts, in threads of their own
 

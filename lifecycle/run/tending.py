@@ -71,7 +71,12 @@ class Tending:
             if before.stage in FINAL:
                 self._tell()
                 return True
-            moved = self._move(before)
+            try:
+                moved = self._move(before)
+            except Refused:  # somebody else's move came first, and this one is owed no more
+                if self.jobs.job(self.id).seq == before.seq:
+                    raise
+                moved = True
             self._tell()
             if not moved and self.jobs.job(self.id).seq == before.seq:
                 return False
@@ -138,7 +143,7 @@ class Tending:
     def _look(self, job: Job) -> bool:
         status = self.worker.ask("status", job=self.id, heard=self._news(job))
         assert isinstance(status, Status)
-        self._silences, self._pause = 0, min(self._pause * 1.5, PAUSES[1])
+        self._silences, self._pause = 0, min(self._pause * 1.5, PAUSES[1], _lease(job) / 4)
         self._renew(job)
         match status.status:
             case "never_accepted":
@@ -288,8 +293,7 @@ class Tending:
 
     def _renew(self, job: Job) -> None:
         """The agent itself has just answered: that is what its lease is renewed on."""
-        lease = (job.brief.intervals.lease or LEASE).total_seconds()
-        if time.monotonic() - self._renewed > lease / 4:
+        if time.monotonic() - self._renewed > _lease(job) / 4:
             self.jobs.renew(self.id, by=job.parties.worker)
             self._renewed = time.monotonic()
 
@@ -302,6 +306,11 @@ class Tending:
         for entry in self.jobs.log(self.id, after=self._told):
             self.tell(entry)
             self._told = entry.seq
+
+
+def _lease(job: Job) -> float:
+    """Seconds for which a job's worker may be silent."""
+    return (job.brief.intervals.lease or LEASE).total_seconds()
 
 
 def _given(called: Called, result: Result) -> Given:

@@ -38,6 +38,9 @@ from lifecycle.worker.frames import (
 )
 from lifecycle.worker.journal import Journal
 
+WINDS_UP = 0.5
+"""Seconds that the work is given to end by itself once it is to stop: after that nothing is claimed of how it leaves things."""
+
 Condition = Literal["working", "blocked", "done", "failed", "stopped"]
 
 
@@ -73,6 +76,7 @@ class Desk:
     _heard: "queue.Queue[dict[str, JsonValue] | None]" = field(factory=queue.Queue)
     _calls: int = 0
     stopping: threading.Event = field(factory=threading.Event)
+    _over: threading.Event = field(factory=threading.Event)
 
     def progress(self, line: str, *points_at: str) -> None:
         """Say how it is going, and what that points at. Stop if the work is to stop."""
@@ -222,6 +226,12 @@ class Served:
     def _do(self, desk: Desk) -> None:
         """Do the work, and keep what came of it, whatever that is."""
         try:
+            self._done(desk)
+        finally:
+            desk._over.set()
+
+    def _done(self, desk: Desk) -> None:
+        try:
             made = self._work(desk)
             act = made if isinstance(made, acts.Act) else acts.Deliver.model_validate({"value": made})
         except Stop:
@@ -257,8 +267,9 @@ class Served:
         if desk is None:
             return Stopped(work=Work.UNTOUCHED, words="never accepted")
         _stop(desk)
-        if desk.condition in ("working", "blocked"):
+        if not desk._over.wait(WINDS_UP):
             desk.condition = "stopped"
+            return Stopped(work=Work.UNKNOWN, words="it was told to stop, and is still in the middle of something")
         return Stopped(work=desk.work if desk.condition != "done" else Work.COMPLETE)
 
 
