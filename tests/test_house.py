@@ -36,6 +36,7 @@ FLOORS = {
     "aio": "law engine jobs",
     "moving": "law engine hooks stores",
     "telemetry": "law jobs stores",
+    "worker": "law engine checks handshake",
     "run": "law engine checks jobs toolhost worker",
     "review": "law engine jobs",
     "manager": "law engine checks jobs toolhost worker run",

@@ -27,7 +27,18 @@ from lifecycle.handshake.guards import (
 )
 from lifecycle.handshake.probes import PROBES, Workload, probe, traffic
 from lifecycle.handshake.remote import Ack, AsyncCalls, Calls, HttpRemote, Record, Remote, RemoteError
-from lifecycle.law.capability import Advertisement, Grounding, Guard, Invariant, Outcome, Requirement, entails, ground
+from lifecycle.law.capability import (
+    Advertisement,
+    Grounding,
+    Guard,
+    Invariant,
+    Outcome,
+    Probe,
+    Requirement,
+    covers,
+    entails,
+    ground,
+)  # fmt: skip
 
 __all__ = [
     "PROBES",
@@ -114,13 +125,21 @@ def negotiate(
     for wanted in requirements:
         told = wanted
         if remote is not None and work is not None and ground(told, advertisement, at).outcome != "accept":
-            seen = probe(told.invariant, remote, work, advertisement, at)
+            seen = _as_far(probe(told.invariant, remote, work, advertisement, at), told)
             told = _with(told, probe=seen, upto={**seen.upto, **told.upto} if seen.outcome == "passed" else told.upto)
         if guard and told.guard is None and ground(told, advertisement, at).outcome not in ("accept", "probe_first"):
             told = _with(told, guard=guard_for(told, readable=remote is not None and _readable(remote)))
         held.append(told)
     found = tuple(ground(one, advertisement, at) for one in held)
     return Negotiated(_overall([one.outcome for one in found]), found, tuple(held))
+
+
+def _as_far(seen: Probe, wanted: Requirement) -> Probe:
+    """The probe, if it went as far as is wanted; else it is inconclusive: of what lies further it tells nothing."""
+    if seen.outcome != "passed" or covers(seen.upto, {**seen.upto, **wanted.upto}):
+        return seen
+    far = ", ".join(f"{name} {most}" for name, most in seen.upto.items())
+    return Probe("inconclusive", seen.advertisement, seen=f"{seen.seen}; it was tried up to {far} only")
 
 
 def _overall(outcomes: Sequence[Outcome]) -> Outcome:

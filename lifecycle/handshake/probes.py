@@ -6,6 +6,7 @@ not be asked), with what was seen and the sizes it holds for. Its traffic looks 
 """
 
 import secrets
+import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -24,13 +25,14 @@ class Workload:
     """What the caller plans to write, so that probes look like it.
 
     `records(n)` gives n records as they will be; `poison` makes one that the remote will not store, out of one that it would.
-    `space` gives the name of a fresh scratch space.
+    `space` gives the name of a fresh scratch space. `retry_after`: the seconds after which an operation is tried again.
     """
 
     size: int
     records: Callable[[int], Sequence[Record]]
     poison: Callable[[Record], Record] | None = None
     space: Callable[[], str] = lambda: f"batch-{secrets.token_hex(6)}"
+    retry_after: float = 0.0
 
     @property
     def bytes(self) -> int:
@@ -68,10 +70,15 @@ def atomicity(remote: Remote, work: Workload) -> Seen:
 
 
 def idempotency(remote: Remote, work: Workload) -> Seen:
-    """One key twice stores once and gives one receipt; the same key with something else is a conflict and changes nothing."""
+    """One key twice stores once and gives one receipt; the same key with something else is a conflict and changes nothing.
+
+    It holds for retries that come as late as this one did, and no later: who remembers a key may forget it.
+    """
     space, key = work.space(), secrets.token_hex(8)
     planned = list(work.records(2))
-    first, again = remote.write(space, planned[:1], key), remote.write(space, planned[:1], key)
+    first = remote.write(space, planned[:1], key)
+    time.sleep(work.retry_after)
+    again = remote.write(space, planned[:1], key)
     left = list(remote.read(space))
     if left != planned[:1]:
         return False, f"one key twice, and {len(left)} records stand", {}
@@ -80,7 +87,7 @@ def idempotency(remote: Remote, work: Workload) -> Seen:
     other = remote.write(space, planned[1:], key)
     if list(remote.read(space)) != planned[:1] or other.status == "ok":
         return False, f"one key with two contents, and it said `{other.status}`", {}
-    return True, "one key, one effect", {}
+    return True, f"one key, one effect, tried again after {work.retry_after:g} s", {"seconds": int(work.retry_after)}
 
 
 def ordering(remote: Remote, work: Workload) -> Seen:

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import random
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -10,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+import lifecycle
+from lifecycle import Reason, Refused
 from lifecycle.handshake import (
     Ack,
     Acks,
@@ -19,6 +22,7 @@ from lifecycle.handshake import (
     Checkpoint,
     KeyConflict,
     Ledger,
+    Negotiated,
     Record,
     RemoteError,
     Sequenced,
@@ -32,7 +36,11 @@ from lifecycle.handshake import (
     reconcile,
     traffic,
 )
+from lifecycle.law import acts
 from lifecycle.law.capability import Advertisement, Clause, Guard, Invariant, Probe, Requirement
+from lifecycle.worker import Desk, Local, Pipe
+from lifecycle.worker.records import WorkerRemote
+from lifecycle.worker.serving import Job
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LIMIT = 100
@@ -117,6 +125,31 @@ class Reorders(Executor):
         return ack
 
 
+class ForAMinute(Executor):
+    """It remembers a key for a minute, by its own clock."""
+
+    now = 0.0
+
+    def write(self, space: str, records: Sequence[Record], key: str = "") -> Ack:
+        if key and self.now - self.told.get(key, self.now) > 60:
+            del self.keys[key]
+        self.told[key] = self.told.get(key, self.now) if key in self.keys else self.now
+        return super().write(space, records, key)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told: dict[str, float] = {}
+
+
+class SmellsProbes(BestEffort):
+    """It behaves where it smells a probe: a few records, or a space with a telling name."""
+
+    def write(self, space: str, records: Sequence[Record], key: str = "") -> Ack:
+        if len(records) < 10 or "probe" in space or "test" in space:
+            return Executor.write(self, space, records, key)
+        return super().write(space, records, key)
+
+
 class Shut(Executor):
     """It cannot be asked."""
 
@@ -144,6 +177,8 @@ def needed(invariant: Invariant, **more: object) -> Requirement:
         (BestEffort, "atomicity", "failed"),
         (Forgetful, "idempotency", "failed"),
         (Reorders, "ordering", "failed"),
+        (ForAMinute, "idempotency", "passed"),
+        (SmellsProbes, "atomicity", "failed"),
         *((Shut, one, "inconclusive") for one in ("atomicity", "idempotency", "ordering", "read_only")),
         (Shut, "bound", "failed"),
     ],
@@ -153,6 +188,78 @@ def test_the_gallery_of_executors(executor: type[Executor], invariant: Invariant
     seen = probe(invariant, remote, WORK, None, NOW)
     assert (seen.outcome, bool(seen.seen)) == (outcome, True), seen
     assert remote.written <= traffic(invariant, WORK.size)
+
+
+def test_a_retry_at_once_proves_nothing_of_one_an_hour_later(tmp_path: Path) -> None:
+    """The probe's pass has no seconds in its envelope, so a requirement that names some is covered by the caller's own ledger."""
+    at_once, later = needed("idempotency"), needed("idempotency", upto={"seconds": 3600}, irreversible=True)
+    assert negotiate([at_once], None, remote=ForAMinute(), work=WORK).outcome == "accept"
+    assert negotiate([later], None, remote=ForAMinute(), work=WORK, guard=False).outcome == "refuse"
+    found = negotiate([later], None, remote=ForAMinute(), work=WORK)
+    assert (found.outcome, found.guards["need"].kind) == ("accept_with_guard", "ledger")
+    remote = ForAMinute()
+    ledger = Ledger(remote, tmp_path / "ledger.db")
+    ledger.write("s", batch(1), "k")
+    remote.now += 3600
+    ledger.write("s", batch(1), "k")
+    assert remote.read("s") == batch(1)
+    remote.write("s", batch(1), "k")
+    assert len(remote.read("s")) == 2  # what it does when it is left to itself
+
+
+class Faulty:
+    """A remote whose calls fail at random: before they reach it, or with the answer lost."""
+
+    def __init__(self, remote: Executor, lot: random.Random) -> None:
+        self.remote, self.lot = remote, lot
+
+    def write(self, space: str, records: Sequence[Record], key: str = "") -> Ack:
+        if self.lot.random() < 0.2:
+            raise RemoteError("no route")
+        ack = self.remote.write(space, records, key)
+        if self.lot.random() < 0.2:
+            raise RemoteError("the answer was lost")
+        return ack
+
+    def read(self, space: str) -> Sequence[Record]:
+        if self.lot.random() < 0.1:
+            raise RemoteError("no route")
+        return self.remote.read(space)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(
+    "executor",
+    [Executor, UpTo100, Truncates, BestEffort, Forgetful, Reorders, ForAMinute, SmellsProbes],
+    ids=lambda kind: kind.__name__,
+)
+def test_whoever_the_executor_is_nothing_the_checkpoint_has_passed_is_missing(
+    executor: type[Executor], seed: int, tmp_path: Path
+) -> None:
+    """Negotiated, then 512 records of which one is too large, under faults and with a restart after each."""
+    lot, remote = random.Random(seed), executor()
+    wanted = [needed("atomicity", upto={"batch": 512}, irreversible=True)]
+    found = negotiate(wanted, Advertisement("write_transactional", "1"), remote=remote, work=WORK)
+    assert found.grounded and found.outcome == ("accept" if executor in KEEP_IT else "accept_with_guard")
+    size = 512 if found.outcome == "accept" else int(found.guards["need"].parameters["batch"])  # type: ignore[index, call-overload, arg-type]
+    stream = [*batch(400), Record("r400", "x" * (LIMIT + 1)), *batch(512)[401:]]
+    ended, tries = False, 0
+    while not ended and tries < 2_000:
+        tries += 1
+        try:
+            reconcile(Faulty(remote, lot), "s", stream, Checkpoint(tmp_path / "c.db"), size)
+        except Unreconciled as stuck:
+            ended = stuck.position == 400 and size == 1 and Checkpoint(tmp_path / "c.db").at("s") == 400
+            ended |= size == 512 and tries > 50
+        except RemoteError:
+            continue
+        at = Checkpoint(tmp_path / "c.db").at("s")
+        assert set(stream[:at]) <= set(remote.read("s"))
+    assert Checkpoint(tmp_path / "c.db").at("s") == (400 if size == 1 else 0)
+
+
+KEEP_IT = {Executor, Forgetful, Reorders, ForAMinute}
+"""Those that are atomic at the planned size, whatever else they are."""
 
 
 def test_a_small_probe_is_passed_where_the_planned_one_fails() -> None:
@@ -353,3 +460,98 @@ def test_the_verb_decides_by_exit_code(tmp_path: Path) -> None:
     told = json.loads(verb(weak, need, "--json").stdout)
     assert told["outcome"] == "refuse" and told["groundings"][0]["fix"]
     assert "refuse" in verb(weak, need, "--probe", "http://127.0.0.1:9").stdout
+
+
+# A worker of the seven exchanges
+
+
+def storing(executor: Executor) -> Job:
+    """The work of a worker that stores records."""
+
+    def work(desk: Desk) -> object:
+        asked = json.loads(desk.task.goal)
+        if "read" in asked:
+            return [[one.id, one.data] for one in executor.read(asked["read"]["space"])]
+        told = asked["write"]
+        ack = executor.write(told["space"], [Record(id, data) for id, data in told["records"]], told["key"])
+        return {"status": ack.status, "stored": list(ack.stored), "receipt": ack.receipt}
+
+    return work  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(
+    ("executor", "invariant", "outcome"),
+    [
+        (Executor, "atomicity", "passed"),
+        (Executor, "idempotency", "passed"),
+        (BestEffort, "atomicity", "failed"),
+        (Truncates, "bound", "failed"),
+    ],
+)
+def test_a_worker_is_a_remote_and_cannot_tell_a_probe_from_work(
+    executor: type[Executor], invariant: Invariant, outcome: str
+) -> None:
+    assert probe(invariant, WorkerRemote(Local(storing(executor()))), WORK, None, NOW).outcome == outcome
+
+
+def test_a_worker_in_a_process_of_its_own_is_probed_over_the_pipe(tmp_path: Path) -> None:
+    program = "from tests.handshake.test_handshake import *; from lifecycle.worker import serve; serve(storing(BestEffort()))"
+    worker = Pipe([sys.executable, "-c", program], environment={"PYTHONPATH": ":".join(sys.path)})
+    try:
+        found = negotiate([needed("atomicity", irreversible=True)], None, remote=WorkerRemote(worker), work=WORK)
+    finally:
+        worker.close()
+    assert (found.outcome, found.requirements[0].probe.outcome) == ("accept_with_guard", "failed")  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "worker",
+    [
+        Local(lambda desk: 1, lambda task: acts.Decline(reason="no")),
+        Local(lambda desk: 1),
+        Local(lambda desk: 1 / 0),
+    ],
+    ids=["declines", "answers something else", "fails"],
+)
+def test_a_worker_that_does_not_store_records_is_inconclusive(worker: Local) -> None:
+    remote = WorkerRemote(worker)
+    assert probe("atomicity", remote, WORK, None, NOW).outcome == "inconclusive"
+    with pytest.raises(RemoteError, match="to mend it"):
+        remote.read("s")
+
+
+# In the life of a job
+
+
+def requested(jobs: lifecycle.Jobs, found: Negotiated) -> lifecycle.Handle:
+    """A job on what was negotiated."""
+    return jobs.request("store them", requester="ann", worker="wes", requirements=found.requirements, verdict=True, id="j")
+
+
+def test_a_worker_whose_handshake_was_refused_cannot_accept_until_it_advertises_more() -> None:
+    with lifecycle.open("memory:") as jobs:
+        found = negotiate([needed("atomicity", upto={"batch": 512})], None, remote=BestEffort(), work=WORK, guard=False)
+        assert found.outcome == "refuse"
+        job = requested(jobs, found)
+        assert job.job.terms.requirements[0].probe == found.requirements[0].probe  # the outcome is kept with the job
+        with pytest.raises(Refused) as caught:
+            job.seat("wes").accept()
+        assert caught.value.reason is Reason.UNGROUNDED and "disproved" in str(caught.value)
+        revised = negotiate([needed("atomicity", upto={"batch": 512})], Advertisement("w", "2", clauses=(ATOMIC,)))
+        job.seat("wes").counter("I have learnt it", job.job.terms)
+        job.seat("ann").revise(requirements=revised.requirements)
+        assert job.seat("wes").accept(advertisement=Advertisement("w", "2", clauses=(ATOMIC,))).stage == "accepted.ready"
+
+
+def test_with_a_guard_no_verdict_passes_before_the_delivery_is_reconciled(tmp_path: Path) -> None:
+    with lifecycle.open("memory:") as jobs:
+        found = negotiate([needed("atomicity", upto={"batch": 512})], None, remote=BestEffort(), work=WORK)
+        job, remote = requested(jobs, found), BestEffort()
+        job.seat("wes").accept()
+        job.seat("wes").deliver(value="stored")
+        with pytest.raises(Refused) as caught:
+            job.seat("ann").confirm("it says so")
+        assert caught.value.reason is Reason.CHECK_NOT_PASSED
+        at = reconcile(remote, "s", batch(512), Checkpoint(tmp_path / "c.db"), 1)
+        job.seat("ann").confirm("read back", checks=[acts.CheckRecord("need", "passed", f"{at} of 512 records read back")])
+        assert str(job.termination) == "accepted / passed"
