@@ -49,6 +49,8 @@ class _Plan:
     fresh: bool
     begun_on: dict[str, Known | None] = Factory(dict)
     """The jobs that acts were judged on, as first read."""
+    assumed: set[str] = Factory(set)
+    """The jobs that are requested and were not looked for: if they are there, the append is a Conflict."""
     known: dict[str, Known] = Factory(dict)
     """The jobs as this plan would leave them."""
     heads: dict[str, Head | None] = Factory(dict)
@@ -119,6 +121,8 @@ class Clerk:
 
     def _current(self, plan: _Plan) -> bool:
         """Whether every job that acts were judged on still stands as it was read: then a refusal stands too."""
+        if plan.assumed:
+            return False
         return all(known is None or self.records.read(job) is known for job, known in plan.begun_on.items())
 
     def _keep(self, plan: _Plan, one: Submission, refusal: Refusal) -> None:
@@ -148,7 +152,11 @@ class Clerk:
     def _judge(self, plan: _Plan, one: Submission, content: str) -> Receipt:
         """The receipt of one act, now planned; or of the entry that it already is."""
         known = plan.known.get(one.job)
-        if known is None:
+        if known is None and type(one.act) is acts.Request and not plan.fresh:
+            known = plan.begun_on[one.job] = self.records.remembered(one.job)
+            if known is None:
+                plan.assumed.add(one.job)
+        elif known is None:
             known = plan.begun_on[one.job] = self.records.read(one.job, fresh=plan.fresh)
         if type(one.act) is acts.Request:
             if known is None and plan.fresh and self.records.taken(one.job):

@@ -76,6 +76,10 @@ class Records:
             return self.read(job)
         return self.remember(self.learnt(job, known, head, entries))
 
+    def remembered(self, job: str) -> Known | None:
+        """The job as last read, if it was: no store is asked."""
+        return self._known.get(job)
+
     def missing(self, job: str, by: str | None) -> JobNotFound:
         """What to say of a job that is not there: to those whose it was, that it was purged."""
         text = self.store.get(GONE, job)

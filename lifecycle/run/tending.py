@@ -26,7 +26,7 @@ from lifecycle.run.people import People
 from lifecycle.toolhost import Call, Host, ProposalError, Result
 from lifecycle.worker import Called, Came, Given, Needs, Status, Stopped, Taken, Worker, WorkerError
 
-PAUSES = (0.02, 1.0)
+PAUSES = (0.002, 1.0)
 """Seconds between two looks at a worker: at first, and at most; each pause is half as long again as the one before."""
 
 REWORKS = 1

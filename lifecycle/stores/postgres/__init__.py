@@ -15,6 +15,7 @@ from psycopg import errors
 
 from lifecycle.law.errors import Conflict, KeptRefusal, StoreVersion
 from lifecycle.law.log import Change, Entry, Head, Query, Row
+from lifecycle.law.states import OPEN, Stage
 from lifecycle.stores import gone, heads
 from lifecycle.stores.postgres import rows as form
 from lifecycle.stores.postgres.bell import Bell
@@ -90,7 +91,7 @@ class PostgresStore:
         after = query.after and form.kept(query.after)
         wanted: list[tuple[str, Any]] = [
             ("first > (SELECT first FROM lifecycle.jobs WHERE job = %s)", after or None),
-            ("stage = ANY(%s)", sorted(stage.value for stage in query.stages) if query.stages is not None else None),
+            *_of_stages(query.stages),
             ("requester = %s", query.requester and form.kept(query.requester)),
             ("worker = %s", query.worker and form.kept(query.worker)),
             ("parent = %s", query.parent and form.kept(query.parent)),
@@ -263,3 +264,13 @@ class PostgresStore:
                     return Conflict(job, entry.seq - 1, given)
                 seen.add(entry.id)
         return Conflict(changes[0].row.job, None, None)
+
+
+def _of_stages(stages: frozenset[Stage] | None) -> list[tuple[str, Any]]:
+    """What rows of these stages are found by: the open ones are few, the others are listed by how they ended."""
+    if stages is None:
+        return []
+    names = sorted(stage.value for stage in stages)
+    if stages <= OPEN:
+        return [("open AND stage = ANY(%s)", names)] if stages < OPEN else [("open = %s", True)]
+    return [("ended = ANY(%s)" if not stages & OPEN else "stage = ANY(%s)", names)]
