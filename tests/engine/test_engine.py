@@ -635,3 +635,11 @@ def test_an_act_loses_against_one_that_comes_between(place: Place) -> None:
             break
         except Conflict as conflict:
             assert (conflict.expected, conflict.actual, len(job.log)) == (1, 2, 3)
+
+
+def test_a_request_that_would_be_refused_names_the_id_that_is_taken_first(place: Place, jobs: Jobs) -> None:
+    """An engine that has never read the job says what one says that has: the id is another act's, whatever else is wrong."""
+    request(jobs, "job")
+    for engine in (jobs, place.open()):
+        no = refused(engine.request, "g", requester="ann", worker="wes", verifier="wes", conditions={"c": "it is"}, id="job")
+        assert no.reason is Reason.ACT_ID_REUSED

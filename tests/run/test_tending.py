@@ -265,3 +265,21 @@ def test_case_54_a_late_answer_of_one_job_never_lands_on_the_next(jobs: lifecycl
     assert (jobs.job("one").stage, jobs.job("two").stage) == ("progressing.blocked", "declined")
     assert "`one`" in report(jobs, "two").why
     worker.close()
+
+
+def test_a_move_that_somebody_else_made_first_ends_nothing(tends: Tends, jobs: lifecycle.Jobs) -> None:
+    """The job is cancelled while the worker says how it is going: what it says is refused, and the stop is what is owed now."""
+
+    class Cancelled(Local):
+        def ask(self, exchange: Exchange, **more: object) -> Answer:
+            answer = super().ask(exchange, **more)  # type: ignore[arg-type]
+            if exchange == "status" and jobs.job("j").open:
+                jobs.seat("j", jobs.job("j").parties.requester).cancel("no longer needed")
+            return answer
+
+    def work(desk: Desk) -> object:
+        desk.progress("half done", "made.txt")
+        return desk.ask("a key", "ann")
+
+    assert tends(BARE, Cancelled(work)).through()
+    assert path(jobs) == ["request", "accept", "cancel", "halt"]

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -165,3 +166,11 @@ def test_the_verb_takes_an_object_and_says_what_it_does_not_understand() -> None
 def test_the_page_for_authors_has_the_table_of_the_mutants() -> None:
     rows = [f"| `{name}` | {must} | {kind.__doc__} |" for name, (must, kind) in MUTANTS.items()]
     assert (ROOT / "docs/worker.md").read_text().endswith("\n".join(["|---|---|---|", *rows, ""]))
+
+
+def test_the_table_of_mutants_and_probes_has_every_mutant_caught_by_its_own() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| (.*) \|$", (ROOT / "docs/mutants.md").read_text(), re.M)
+    failed = {name: {n for n, sign in enumerate(line.split(" | "), 1) if sign == "**x**"} for name, line in rows}
+    assert list(failed) == ["reference", *MUTANTS]
+    assert failed.pop("reference") == set()
+    assert all(MUTANTS[name][0] in musts for name, musts in failed.items())
