@@ -63,9 +63,18 @@ def jobs(place: Place) -> Jobs:
     return place.open()
 
 
+@pytest.fixture(params=["sqlite", "postgres"])
+def shared(request: pytest.FixtureRequest, clock: Clock, tmp_path: Path) -> Iterator[Place]:
+    """A place that other processes share, on either store that has one."""
+    url = f"sqlite:///{tmp_path}/jobs.db" if request.param == "sqlite" else request.getfixturevalue("database")
+    place = Place(url, clock)
+    yield place
+    place.close()
+
+
 @pytest.fixture
 def on_file(clock: Clock, tmp_path: Path) -> Iterator[Place]:
-    """A place that other processes share."""
+    """A file, for what is done to a file."""
     place = Place(f"sqlite:///{tmp_path}/jobs.db", clock)
     yield place
     place.close()

@@ -298,9 +298,9 @@ def test_what_a_failing_store_left_open_the_next_sweep_ends(
     assert another.store.find(Query(due_by=clock())) == []
 
 
-def test_a_process_that_dies_anywhere_while_a_family_ends_leaves_it_to_the_next_sweep(on_file: Place, clock: Clock) -> None:
+def test_a_process_that_dies_anywhere_while_a_family_ends_leaves_it_to_the_next_sweep(shared: Place, clock: Clock) -> None:
     """Killed at every moment of ending a family of four: once the parent has ended, the next sweep ends all below."""
-    jobs = on_file.open()
+    jobs = shared.open()
     dies = """
         from tests.engine.test_families import under
 
@@ -324,7 +324,7 @@ def test_a_process_that_dies_anywhere_while_a_family_ends_leaves_it_to_the_next_
             if status == 0:
                 break
         """
-    told = [line.split(" ") for line in ended(child(dies, on_file.url)).splitlines()]
+    told = [line.split(" ") for line in ended(child(dies, shared.url)).splitlines()]
     assert [status for status, *_ in told] == ["9"] * (len(told) - 1) + ["0"]
     assert {stood for _, stood, *_ in told} == {"4", "3", "2", "1", "0"}  # it died before each of the commits, and after all
     assert {left for _, _, left, *_ in told} == {"4", "0"}

@@ -242,11 +242,11 @@ def test_case_11_the_same_request_twice_is_one_job(place: Place) -> None:
     assert len(jobs.log("job")) == 1
 
 
-def test_case_11_a_crash_between_two_requests(on_file: Place) -> None:
+def test_case_11_a_crash_between_two_requests(shared: Place) -> None:
     """The process that asked is killed before it hears the answer; asking again, the next one asks once."""
     asks = "jobs = lifecycle.open(sys.argv[1], clock=Clock())\nrequest(jobs, worker='wes')\n"
-    ended(child(asks + "os.kill(os.getpid(), signal.SIGKILL)", on_file.url), -9)
-    jobs = on_file.open()
+    ended(child(asks + "os.kill(os.getpid(), signal.SIGKILL)", shared.url), -9)
+    jobs = shared.open()
     request(jobs)
     assert [entry.act.act for entry in jobs.log("job")] == ["request"]
 
@@ -286,12 +286,12 @@ def test_case_14_notices_that_are_lost_doubled_or_disordered_do_no_harm(jobs: Jo
         assert replay(read) == job.job
 
 
-def test_case_15_a_killed_worker_is_found_abandoned(on_file: Place, clock: Clock) -> None:
+def test_case_15_a_killed_worker_is_found_abandoned(shared: Place, clock: Clock) -> None:
     """A worker killed while progressing: once its lease is over the job is abandoned, never running for ever.
 
     That its capacity is free again is, here, that it has no open job; the host that counts them is a later room's.
     """
-    jobs = on_file.open()
+    jobs = shared.open()
     job = request(jobs)
     worker = child(
         """
@@ -301,7 +301,7 @@ def test_case_15_a_killed_worker_is_found_abandoned(on_file: Place, clock: Clock
         print("at work", flush=True)
         signal.pause()
         """,
-        on_file.url,
+        shared.url,
     )
     assert worker.stdout and worker.stdout.readline() == "at work\n"
     worker.kill()
@@ -550,9 +550,9 @@ def test_case_61_a_guard_that_refuses_is_named_and_asked_once(place: Place, jobs
         assert asked == ["asked"] * times
 
 
-def test_case_62_every_stage_is_the_same_in_a_new_process(on_file: Place) -> None:
+def test_case_62_every_stage_is_the_same_in_a_new_process(shared: Place) -> None:
     """Left at every stage and opened in a new process: the same acts are possible next. Sealed twice anew: identical bytes."""
-    jobs = on_file.open()
+    jobs = shared.open()
     for stage in WAYS:
         at(jobs, stage, stage.name)
     tells = """
@@ -564,7 +564,7 @@ def test_case_62_every_stage_is_the_same_in_a_new_process(on_file: Place) -> Non
             print(dump(job).decode())
         """
     dumped = [dump(jobs.job(stage.name)) for stage in WAYS]
-    told = ended(child(tells, on_file.url), says=b"\n".join(dumped).decode()).splitlines()
+    told = ended(child(tells, shared.url), says=b"\n".join(dumped).decode()).splitlines()
     next_acts = [[jobs.may(stage.name, by=party) for party in PARTIES] for stage in WAYS]
     assert told[::2] == [f"{there} {there}" for there in next_acts]
     assert [line.encode() for line in told[1::2]] == dumped
@@ -812,9 +812,9 @@ def test_case_76_an_older_build_refuses_a_newer_file(on_file: Place) -> None:
     assert str(version) in str(error.value) and str(version + 7) in str(error.value)
 
 
-def test_case_77_a_cancel_waits_for_the_worker_to_come_up(on_file: Place) -> None:
+def test_case_77_a_cancel_waits_for_the_worker_to_come_up(shared: Place) -> None:
     """Cancelled while every worker is down and one engine up: durable; the first worker up is told to stop."""
-    jobs = on_file.open()
+    jobs = shared.open()
     at(jobs, Stage.WORKING).seat("ann").cancel()
     jobs.close()
     worker = """
@@ -825,8 +825,8 @@ def test_case_77_a_cancel_waits_for_the_worker_to_come_up(on_file: Place) -> Non
             print(refused.reason, *refused.may)
             coder.halt("partial", words="a.py is half written")
         """
-    assert ended(child(worker, on_file.url)) == "closed halt\n"
-    job = on_file.open().handle("job")
+    assert ended(child(worker, shared.url)) == "closed halt\n"
+    job = shared.open().handle("job")
     assert (job.stage, job.job.work) == (Stage.STOPPED, "partial")
 
 
@@ -889,9 +889,9 @@ def test_case_80_a_worker_that_never_confirms_a_stop_is_stopped(jobs: Jobs, cloc
     assert (job.stage, job.log[-1].act.act) == (Stage.STOPPED, "lapse")
 
 
-def test_case_81_eight_processes_and_a_sweeper_share_a_file(on_file: Place, clock: Clock) -> None:
+def test_case_81_eight_processes_and_a_sweeper_share_a_file(shared: Place, clock: Clock) -> None:
     """8 processes and a sweeper on one file: no lock error surfaces, no act is lost."""
-    jobs = on_file.open()
+    jobs = shared.open()
     at(jobs, Stage.WORKING, "shared")
     works = """
         def work(p):
@@ -904,7 +904,7 @@ def test_case_81_eight_processes_and_a_sweeper_share_a_file(on_file: Place, cloc
 
         print(all(status == 0 for status in forked(work, range(8))))
         """
-    processes = child(works, on_file.url)
+    processes = child(works, shared.url)
     at(jobs, Stage.WORKING, "silent", intervals=Intervals(lease=SECOND))
     clock.ticks(SECOND)
     soon(lambda: jobs.sweep() is None or processes.poll() is not None, within=60)
@@ -979,15 +979,15 @@ def test_case_85_a_result_of_20_megabytes_is_refused_before_any_write(jobs: Jobs
     assert job.stage is Stage.UNVERIFIED
 
 
-def test_case_86_a_crash_right_after_a_result_leaves_it(on_file: Place, clock: Clock) -> None:
+def test_case_86_a_crash_right_after_a_result_leaves_it(shared: Place, clock: Clock) -> None:
     """The worker's process is killed right after its result commits: the sweep leaves it completed."""
-    jobs = on_file.open()
+    jobs = shared.open()
     job = at(jobs, Stage.WORKING)
     delivers = """
         lifecycle.open(sys.argv[1], clock=Clock()).seat("job", "wes").deliver(value=1)
         os.kill(os.getpid(), signal.SIGKILL)
         """
-    ended(child(delivers, on_file.url), -9)
+    ended(child(delivers, shared.url), -9)
     clock.ticks(40 * DAY)
     assert (jobs.sweep(), job.stage) == ([], Stage.UNVERIFIED)
     assert str(job.termination) == "delivered / unresolved"
@@ -1003,9 +1003,9 @@ def test_case_88_a_job_id_is_used_once(jobs: Jobs) -> None:
         assert bodies(job) == before
 
 
-def test_case_89_a_batch_that_dies_anywhere_is_all_or_nothing(on_file: Place) -> None:
+def test_case_89_a_batch_that_dies_anywhere_is_all_or_nothing(shared: Place) -> None:
     """A batch is killed at every point between its halves: all of it is there afterwards, or nothing; a retry completes it."""
-    jobs = on_file.open()
+    jobs = shared.open()
     dies = """
         def batch(job):
             accept = lifecycle.acts.Accept(answers=job, id="a")
@@ -1026,7 +1026,7 @@ def test_case_89_a_batch_that_dies_anywhere_is_all_or_nothing(on_file: Place) ->
             if status == 0:
                 break
         """
-    told = [line.split(" ", 3) for line in ended(child(dies, on_file.url)).splitlines()]
+    told = [line.split(" ", 3) for line in ended(child(dies, shared.url)).splitlines()]
     assert [status for _, status, _, _ in told] == ["9"] * (len(told) - 1) + ["0"]
     assert len(told) > 3
     assert {stood for _, _, stood, _ in told} == {"1", "3"}  # nothing of the batch, or all

@@ -87,9 +87,9 @@ def test_a_hook_of_the_same_name_takes_over(jobs: Jobs) -> None:
     assert (old, new) == ([("a", 0), ("a", 1)], [("b", 0), ("b", 1)])
 
 
-def test_a_process_killed_in_its_hook_tells_the_entry_again(on_file: Place) -> None:
+def test_a_process_killed_in_its_hook_tells_the_entry_again(shared: Place) -> None:
     """Killed in the middle of a hook: after the restart that entry is told again, and none is passed over: at least once."""
-    jobs = on_file.open()
+    jobs = shared.open()
     at(jobs, Stage.READY)
     dies = """
         def hook(entry):
@@ -100,7 +100,7 @@ def test_a_process_killed_in_its_hook_tells_the_entry_again(on_file: Place) -> N
         lifecycle.open(sys.argv[1], clock=Clock()).on("mail", hook, after=0)
         signal.pause()
         """
-    assert ended(child(dies, on_file.url), -9) == "0\n1\n"
+    assert ended(child(dies, shared.url), -9) == "0\n1\n"
     told: Told = []
     jobs.on("mail", lambda entry: keeps(told, entry))
     soon(lambda: told == [("job", 1)])
@@ -277,9 +277,9 @@ def test_who_watches_while_others_write_misses_nothing(place: Place, jobs: Jobs,
         assert [notice.entry.seq for notice in told if notice.entry.job == f"w{n}-3"] == [0, 1, 2]
 
 
-def test_two_processes_watch_each_other(on_file: Place) -> None:
+def test_two_processes_watch_each_other(shared: Place) -> None:
     """One process writes, the other watches and answers, the first watches for the answers: nothing is missed either way."""
-    jobs = on_file.open()
+    jobs = shared.open()
     worker = child(
         """
         jobs = lifecycle.open(sys.argv[1], clock=Clock())
@@ -291,7 +291,7 @@ def test_two_processes_watch_each_other(on_file: Place) -> None:
                 jobs.seat(entry.job, "wes").accept()
                 jobs.seat(entry.job, "wes").deliver(value=entry.job)
         """,
-        on_file.url,
+        shared.url,
     )
 
     def answers() -> Iterator[str]:

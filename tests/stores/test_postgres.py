@@ -21,7 +21,7 @@ from lifecycle.cli import main
 from lifecycle.conformance.stores.logs import Clock, begun, then
 from lifecycle.law.errors import Conflict, LifecycleError, StoreError, StoreVersion
 from lifecycle.law.log import Change
-from lifecycle.stores.postgres import PostgresStore
+from lifecycle.stores.postgres import PostgresStore, schema
 
 
 @pytest.fixture
@@ -299,3 +299,45 @@ def test_every_key_begins_with_the_job_so_that_the_tables_can_be_spread_by_it(da
         keys = connection.execute(asked).fetchall()
     assert {table for table, _ in keys} >= {"lifecycle.jobs", "lifecycle.log", "lifecycle.refusals"}
     assert {first for table, first in keys if table != "lifecycle.shelves"} == {"job"}
+
+
+def test_case_84_the_same_act_after_a_commit_whose_answer_was_lost_gives_the_stored_receipt(database: str) -> None:
+    """The connection is cut, and nobody can be asked how it went: the caller is told so, and its retry is the first act."""
+    lost = Once(b"INSERT 0 1\x00")
+    with between(database, lost) as url, lifecycle.open(url, sweep_every=None) as cut, lifecycle.open(database) as whole:
+        cut.request("g", requester="ann", worker="wes", id="a")
+        lost.armed = True
+        first = cut.submit("a", acts.Accept(answers="a"), by="wes", id="yes")
+        assert lost.dropped == 1
+        for engine in (cut, whole):
+            assert engine.submit("a", acts.Accept(answers="a"), by="wes", id="yes") == first
+        assert [entry.act.act for entry in whole.log("a")] == ["request", "accept"]
+
+
+def test_case_76_a_schema_of_an_older_build_is_brought_up_and_jobs_in_flight_go_on(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with lifecycle.open(database, sweep_every=None) as jobs:
+        jobs.request("g", requester="ann", worker="wes", id="a")
+    newer = (*schema.MIGRATIONS, "ALTER TABLE lifecycle.jobs ADD COLUMN colour text")
+    with monkeypatch.context() as build:
+        build.setattr(schema, "MIGRATIONS", newer)
+        build.setattr(schema, "VERSION", 2)
+        build.setattr("lifecycle.stores.postgres.VERSION", 2)
+        for _ in range(2):
+            with lifecycle.open(database, sweep_every=None) as jobs:
+                assert [row.job for row in jobs.find()] == ["a"]
+        with lifecycle.open(database, sweep_every=None) as jobs:
+            assert jobs.seat("a", "wes").accept().stage == "accepted.ready"
+    with pytest.raises(StoreVersion, match="version 2, this build writes 1"):
+        lifecycle.open(database)
+
+
+def test_a_migration_that_fails_leaves_the_schema_as_it_was(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    PostgresStore(database).close()
+    with monkeypatch.context() as build:
+        build.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, "ALTER TABLE lifecycle.jobs ADD COLUMN x text; DROP TABLE absent"))
+        build.setattr(schema, "VERSION", 2)
+        with pytest.raises(StoreError, match="absent"):
+            PostgresStore(database)
+    PostgresStore(database).close()
