@@ -21,13 +21,13 @@ from typing import Any, TextIO
 from attrs import Factory, define, frozen
 
 from lifecycle.engine import PAGE, Engine
-from lifecycle.engine.records import GONE, Known, Records
+from lifecycle.engine.records import Known, Records
 from lifecycle.hooks import POSITIONS
 from lifecycle.law.door import shown
 from lifecycle.law.errors import LifecycleError, StoreError
 from lifecycle.law.fold import replay
 from lifecycle.law.job import Job
-from lifecycle.law.log import Change, Entry, Head, Query, Row, Store, unseal
+from lifecycle.law.log import GONE, Change, Entry, Head, Query, Row, Store, unseal
 from lifecycle.law.states import ENDED
 from lifecycle.law.values import instant
 from lifecycle.stores.refusals import from_text, to_text

@@ -18,15 +18,12 @@ from lifecycle.law.decide import lapse
 from lifecycle.law.errors import Conflict, CorruptLog, JobGone, JobNotFound, StoreError, UnknownLaw
 from lifecycle.law.fold import learn, replay
 from lifecycle.law.job import Job
-from lifecycle.law.log import Change, Entry, Head, Query, Row, Store, chained, seal, written
+from lifecycle.law.log import GONE, Change, Entry, Head, Query, Row, Store, chained, seal, written
 from lifecycle.law.states import ENDED, OPEN, Cause, Stage, State
 from lifecycle.law.table import Law
 
 REMEMBERED = 20_000
 """Jobs an engine remembers: some tens of megabytes, and enough for every job that is at work on one machine."""
-
-GONE = "gone"
-"""The shelf on which a store keeps what is left of purged jobs."""
 
 ATTEMPTS = 1_000
 """Writes to one job that may lose against others in a row: each loss is another's success, so this many mean a broken store."""

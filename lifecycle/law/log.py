@@ -210,6 +210,15 @@ class Query:
     limit: int = 1000
 
 
+GONE = "gone"
+"""The shelf on which a store keeps what is left of jobs that were purged: by id, one text each. No new job takes such an id."""
+
+
+def owner(shelf: str) -> str:
+    """The job that a shelf belongs to: its name is `what/JOB` or `what/JOB/which`; nothing if it belongs to none."""
+    return shelf.partition("/")[2].partition("/")[0]
+
+
 class Store(Protocol):
     """What is asked of a store. It keeps; it does not decide. Safe for threads; in a file or a database, for processes.
 

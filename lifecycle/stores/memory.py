@@ -12,8 +12,8 @@ from itertools import islice
 from attrs import define, evolve, field
 
 from lifecycle.law.errors import Conflict, KeptRefusal
-from lifecycle.law.log import Change, Entry, Head, Query, Row
-from lifecycle.stores import gone, heads
+from lifecycle.law.log import GONE, Change, Entry, Head, Query, Row, owner
+from lifecycle.stores import heads
 from lifecycle.stores.times import Clock, machine_clock, micros, told
 
 
@@ -53,7 +53,7 @@ class MemoryStore:
                 heads.still(job, head, self._head(job))
             for change in changes:
                 heads.still(change.row.job, change.head, self._head(change.row.job))
-                if change.head is None and change.row.job in self._shelves.get(gone.GONE, {}):
+                if change.head is None and change.row.job in self._shelves.get(GONE, {}):
                     raise Conflict(change.row.job, None, None)
             for change in changes:
                 self._ids_free(change)
@@ -156,14 +156,14 @@ class MemoryStore:
             for job, head, _ in jobs:
                 heads.still(job, head, self._head(job))
             self._feed = [entry if entry is not None and entry.job not in names else None for entry in self._feed]
-            self._shelves = {name: texts for name, texts in self._shelves.items() if not gone.of(name, names)}
+            self._shelves = {name: texts for name, texts in self._shelves.items() if owner(name) not in names}
             for texts in self._shelves.values():
                 for job in names & texts.keys():
                     del texts[job]
             for job, _, text in jobs:
                 del self._jobs[job]
                 self._refusals.pop(job, None)
-                self._shelves.setdefault(gone.GONE, {})[job] = text
+                self._shelves.setdefault(GONE, {})[job] = text
 
     def listen(self, wake: Callable[[], None]) -> bool:
         """There is no other process."""

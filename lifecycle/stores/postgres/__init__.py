@@ -14,9 +14,9 @@ from typing import Any
 from psycopg import errors
 
 from lifecycle.law.errors import Conflict, KeptRefusal, StoreVersion
-from lifecycle.law.log import Change, Entry, Head, Query, Row
+from lifecycle.law.log import GONE, Change, Entry, Head, Query, Row
 from lifecycle.law.states import OPEN, Stage
-from lifecycle.stores import gone, heads
+from lifecycle.stores import heads
 from lifecycle.stores.postgres import rows as form
 from lifecycle.stores.postgres.bell import Bell
 from lifecycle.stores.postgres.clock import Counted
@@ -215,7 +215,7 @@ class PostgresStore:
                 "DELETE FROM lifecycle.shelves WHERE split_part(shelf, '/', 2) = ANY(%s) OR key = ANY(%s)", (names, names)
             )
             with connection.cursor() as cursor:
-                left = [(form.kept(gone.GONE), form.kept(job), form.kept(text)) for job, _, text in jobs]
+                left = [(form.kept(GONE), form.kept(job), form.kept(text)) for job, _, text in jobs]
                 cursor.executemany("INSERT INTO lifecycle.shelves VALUES (%s, %s, %s)", left)
 
         self._link.together(work)

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from lifecycle.law.errors import Conflict
-from lifecycle.law.log import Change, Head, Row
+from lifecycle.law.log import GONE, Change, Head, Row
 from lifecycle.law.states import OPEN, Stage
 from lifecycle.stores import heads
-from lifecycle.stores.gone import GONE
 from lifecycle.stores.postgres import rows as form
 from lifecycle.stores.postgres.link import Connection
 from lifecycle.stores.times import micros

@@ -11,9 +11,9 @@ from json import dumps
 from typing import Any
 
 from lifecycle.law.errors import Conflict
-from lifecycle.law.log import Change, Entry, Head, Row
+from lifecycle.law.log import GONE, Change, Entry, Head, Row, owner
 from lifecycle.law.states import OPEN, Stage
-from lifecycle.stores import gone, heads
+from lifecycle.stores import heads
 from lifecycle.stores.times import micros, moment
 
 STAGES = {stage.value: stage for stage in Stage}
@@ -40,7 +40,7 @@ def append(connection: sqlite3.Connection, changes: Sequence[Change], reads: Seq
         heads.still(change.row.job, change.head, head_of(stands.get(change.row.job)))
     new = [change for change in changes if change.head is None]
     for change in new:
-        if connection.execute("SELECT 1 FROM shelves WHERE shelf = ? AND key = ?", (gone.GONE, change.row.job)).fetchone():
+        if connection.execute("SELECT 1 FROM shelves WHERE shelf = ? AND key = ?", (GONE, change.row.job)).fetchone():
             raise Conflict(change.row.job, None, None)
     position = connection.execute("SELECT max(position) FROM log").fetchone()[0] or 0 if new else None
     entries: list[tuple[Any, ...]] = []
@@ -88,12 +88,10 @@ def purge(connection: sqlite3.Connection, jobs: Sequence[tuple[str, Head, str]])
     connection.executemany("DELETE FROM jobs WHERE first = ?", firsts)
     begin_renewals(connection, since)  # only the renewals of ended jobs went
     connection.executemany("DELETE FROM refusals WHERE job = ?", [(job,) for job in names])
-    belong = [(name,) for name in shelves(connection) if gone.of(name, frozenset(names))]
+    belong = [(name,) for name in shelves(connection) if owner(name) in names]
     connection.executemany("DELETE FROM shelves WHERE shelf = ?", belong)
     connection.executemany("DELETE FROM shelves WHERE key = ?", [(job,) for job in names])
-    connection.executemany(
-        "INSERT INTO shelves (shelf, key, text) VALUES (?, ?, ?)", [(gone.GONE, job, left) for job, _, left in jobs]
-    )
+    connection.executemany("INSERT INTO shelves (shelf, key, text) VALUES (?, ?, ?)", [(GONE, job, left) for job, _, left in jobs])
 
 
 def _stands(connection: sqlite3.Connection, jobs: list[str]) -> dict[str, Stand]:
