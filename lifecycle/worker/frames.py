@@ -170,6 +170,13 @@ class Called(Frame):
     arguments: dict[str, JsonValue]
 
 
+class Look(Frame):
+    """Something about a job has changed: ask again now, not only when it is time to. Nothing rests on it, and it may be lost."""
+
+    worker: Version = "worker/0.2"
+    look: Id
+
+
 class Given(Frame):
     """What became of a call: executed with its output; else rejected, failed or unknown, and why."""
 
@@ -203,10 +210,12 @@ def read_ask(line: bytes) -> Ask | Given:
     return _validated(Ask, held, str(nonce))
 
 
-def read_reply(line: bytes) -> Reply | Called:
-    """What a manager reads: a reply, or a call. BadFrame says what it is not."""
+def read_reply(line: bytes) -> Reply | Called | Look:
+    """What a manager reads: a reply, a call, or that it should look. BadFrame says what it is not."""
     held = _object(line)
     nonce = held.get("nonce")
+    if "look" in held:
+        return _validated(Look, held, "")
     return _validated(Called, held, "") if "call" in held else _validated(Reply, held, nonce if isinstance(nonce, str) else "")
 
 

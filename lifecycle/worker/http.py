@@ -10,7 +10,6 @@ counted before it is parsed. No redirect is followed.
 """
 
 import hmac
-import queue
 import secrets
 import socket
 import time
@@ -44,6 +43,7 @@ from lifecycle.worker.frames import (
     Exchange,
     Frame,
     Given,
+    Look,
     Reply,
     Task,
     answered,
@@ -52,7 +52,7 @@ from lifecycle.worker.frames import (
     written,
 )
 from lifecycle.worker.journal import Journal
-from lifecycle.worker.port import WorkerError
+from lifecycle.worker.port import Calls, WorkerError
 from lifecycle.worker.serving import Estimates, Job, Served, Take, accepts
 
 LONGEST_WAIT = 30.0
@@ -93,7 +93,7 @@ class Http:
         return reply
 
     def call(self, within: float = 0.0) -> Called | None:
-        """The next call of a tool that the worker asks for; None if there is none within so many seconds."""
+        """The next call of a tool that the worker asks for; None if none comes in so many seconds, or it should be looked at."""
         wait = min(within, LONGEST_WAIT)
         body = self._spoken("GET", f"/calls?wait={wait:g}", "call", b"", wait + self.deadline)
         try:
@@ -138,9 +138,9 @@ class Http:
             raise WorkerError(self.name, exchange, "gone", f"{type(error).__name__}: {shown(str(error), 200)}") from None
 
 
-def app(make: Callable[[Callable[[Called], None]], Served], token: str, party: str | None = None) -> Starlette:
+def app(make: Callable[[Callable[[Called | Look], object]], Served], token: str, party: str | None = None) -> Starlette:
     """A worker as an ASGI application. With a party, only that requester's tasks are taken."""
-    calls: queue.Queue[Called] = queue.Queue()
+    calls = Calls()
     served = make(calls.put)
 
     async def exchange(request: Request) -> Response:
@@ -176,12 +176,10 @@ def app(make: Callable[[Callable[[Called], None]], Served], token: str, party: s
             return _told("", "no token, or one that is not known here", 401)
         try:
             wait = min(max(float(request.query_params.get("wait", "0")), 0.0), LONGEST_WAIT)
-            called = await run_in_threadpool(calls.get, wait > 0, wait or None)
         except ValueError:
             return _told("", "`wait` is no number of seconds", 422)
-        except queue.Empty:
-            return Response(status_code=204)
-        return Response(written(called), media_type="application/json")
+        called = await run_in_threadpool(calls.get, wait)
+        return Response(status_code=204) if called is None else Response(written(called), media_type="application/json")
 
     async def document(request: Request) -> Response:
         return JSONResponse(openapi())
@@ -205,7 +203,7 @@ def serve_http(
 
 
 def on_http(
-    make: Callable[[Callable[[Called], None]], Served], *, token: str, port: int = 0, host: str = "127.0.0.1",
+    make: Callable[[Callable[[Called | Look], object]], Served], *, token: str, port: int = 0, host: str = "127.0.0.1",
     party: str | None = None,
 ) -> None:  # fmt: skip
     """Put a worker of one's own making behind HTTP; with port 0, a free one is taken."""

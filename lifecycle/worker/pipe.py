@@ -37,7 +37,7 @@ from lifecycle.worker.frames import (
     read_reply,
     written,
 )
-from lifecycle.worker.port import WorkerError
+from lifecycle.worker.port import Calls, WorkerError
 
 STRAYS = 100
 """How many strays are kept, and how many calls may wait to be looked at: more of them are dropped."""
@@ -60,7 +60,7 @@ class Pipe:
         self.name, self.deadline = name or os.path.basename(argv[0]), deadline
         self.strays: deque[str] = deque(maxlen=STRAYS)
         """What it said that answers nothing, newest last."""
-        self._calls: queue.Queue[Called] = queue.Queue(STRAYS)
+        self._calls = Calls(STRAYS)
         self._waiting: dict[str, queue.Queue[Reply | None]] = {}
         self._lock, self._stderr, self._babbled = threading.Lock(), bytearray(), 0
         try:
@@ -123,11 +123,9 @@ class Pipe:
         return reply
 
     def call(self, within: float = 0.0) -> Called | None:
-        """The next call of a tool that the worker asks for; None if there is none within so many seconds."""
-        try:
-            return self._calls.get(timeout=within) if within > 0 else self._calls.get_nowait()
-        except queue.Empty:
-            return None
+        """The next call of a tool that the worker asks for; None if none comes in so many seconds, or it should be looked at."""
+        asked = self._calls.get(within)
+        return asked if isinstance(asked, Called) else None
 
     def give(self, given: Given) -> None:
         """Tell the worker what became of its call; a worker that is gone hears nothing."""
@@ -198,10 +196,8 @@ class Pipe:
                 time.sleep(BREATH)  # its pipe fills, and it waits, not we
             return
         self._babbled = 0
-        if isinstance(frame, Called):
-            try:
-                self._calls.put_nowait(frame)
-            except queue.Full:
+        if not isinstance(frame, Reply):
+            if not self._calls.put(frame) and isinstance(frame, Called):
                 self.give(Given(call=frame.call, status="rejected", why=f"{STRAYS} calls wait already"))
             return
         with self._lock:

@@ -10,7 +10,7 @@ from typing import Protocol
 from pydantic import JsonValue
 
 from lifecycle.law.errors import LifecycleError
-from lifecycle.worker.frames import Answer, Ask, BadFrame, Called, Exchange, Given, Task
+from lifecycle.worker.frames import Answer, Ask, BadFrame, Called, Exchange, Given, Look, Task
 from lifecycle.worker.serving import Job, Served, Take, accepts
 
 
@@ -37,7 +37,7 @@ class Worker(Protocol):
         """One exchange, answered within the deadline: that many seconds, or the published one."""
 
     def call(self, within: float = 0.0) -> Called | None:
-        """The next call of a tool that the worker asks for; None if there is none within so many seconds."""
+        """The next call of a tool that the worker asks for; None if none comes in so many seconds, or it should be looked at."""
 
     def give(self, given: Given) -> None:
         """Tell the worker what became of its call."""
@@ -46,12 +46,37 @@ class Worker(Protocol):
         """Let go of it; a process is ended."""
 
 
+class Calls:
+    """What a worker asks of its host, in order; and, once however often it is said, that it should be looked at."""
+
+    def __init__(self, most: int = 0) -> None:
+        """`most` calls may wait; 0 is any number."""
+        self._waiting: queue.Queue[Called | Look] = queue.Queue(most)
+
+    def put(self, frame: Called | Look) -> bool:
+        """Say whether there was room for it."""
+        if isinstance(frame, Look) and not self._waiting.empty():
+            return True  # whoever comes for what waits looks then
+        try:
+            self._waiting.put_nowait(frame)
+        except queue.Full:
+            return False
+        return True
+
+    def get(self, within: float) -> Called | Look | None:
+        """The next; None if none comes within so many seconds."""
+        try:
+            return self._waiting.get(timeout=within) if within > 0 else self._waiting.get_nowait()
+        except queue.Empty:
+            return None
+
+
 class Local:
     """A Python function as a worker in this process."""
 
     def __init__(self, work: Job, take: Take = accepts, name: str = "local") -> None:
         self.name = name
-        self._calls: queue.Queue[Called] = queue.Queue()
+        self._calls = Calls()
         self._served = Served(work, take, self._calls.put)
 
     def ask(
@@ -66,10 +91,8 @@ class Local:
 
     def call(self, within: float = 0.0) -> Called | None:
         """The next call of a tool; None if there is none within so many seconds."""
-        try:
-            return self._calls.get(timeout=within) if within > 0 else self._calls.get_nowait()
-        except queue.Empty:
-            return None
+        asked = self._calls.get(within)
+        return asked if isinstance(asked, Called) else None
 
     def give(self, given: Given) -> None:
         """What became of a call goes to the work."""

@@ -28,6 +28,7 @@ from lifecycle.worker.frames import (
     CannotTell,
     Free,
     Given,
+    Look,
     Needs,
     Reply,
     Status,
@@ -65,7 +66,7 @@ class Desk:
     """What the work holds in its hands: the task, and its ways to speak."""
 
     task: Task
-    _send: Callable[[Called], None]
+    _send: Callable[[Called | Look], object]
     condition: Condition = "working"
     line: str = "begun"
     points_at: tuple[acts.Pointer, ...] = ()
@@ -83,6 +84,7 @@ class Desk:
         self.look()
         self.line, self.points_at = line, tuple(acts.Pointer(ref) for ref in points_at)
         self.work = Work.PARTIAL
+        self._send(Look(look=self.task.job))
 
     def look(self) -> None:
         """Stop if the work is to stop; TimeUp if it was to be complete by now."""
@@ -110,6 +112,7 @@ class Desk:
     def ask(self, what: str, whom: str) -> str:
         """Block until a party has answered, and give its answer."""
         self.need, self.condition = Need(what, whom), "blocked"
+        self._send(Look(look=self.task.job))
         while (heard := self._heard.get()) is not None:
             if heard.get("act") == "resolve":
                 return str(heard.get("answer"))
@@ -140,8 +143,8 @@ class Served:
     """A function as a worker of the seven exchanges. In-process it is one; `serve` puts it behind a pipe."""
 
     def __init__(
-        self, work: Job, take: Take = accepts, send: Callable[[Called], None] | None = None, journal: Journal | None = None,
-        estimate: Estimates | None = None,
+        self, work: Job, take: Take = accepts, send: Callable[[Called | Look], object] | None = None,
+        journal: Journal | None = None, estimate: Estimates | None = None,
     ) -> None:  # fmt: skip
         self._work, self._take, self._journal, self._estimate = work, take, journal, estimate
         self._send = send or _no_host
@@ -253,6 +256,7 @@ class Served:
         if self._journal is not None:
             self._journal.end(desk.task.job, came)
         desk.came, desk.condition = came, condition
+        self._send(Look(look=desk.task.job))
 
     def _hears(self, desk: Desk, act: dict[str, JsonValue]) -> None:
         """A rework begins the work anew; an answer ends the wait for it at once, whenever the work wakes."""
@@ -292,5 +296,6 @@ def _task(ask: Ask) -> Task:
     return ask.task
 
 
-def _no_host(called: Called) -> None:
-    raise RuntimeError(f"there is no host to run `{called.tool}`")
+def _no_host(frame: Called | Look) -> None:
+    if isinstance(frame, Called):
+        raise RuntimeError(f"there is no host to run `{frame.tool}`")

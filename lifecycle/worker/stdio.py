@@ -17,7 +17,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from lifecycle.worker.frames import FRAME, Called, Frame, written
+from lifecycle.worker.frames import FRAME, Called, Frame, Look, written
 from lifecycle.worker.journal import Journal
 from lifecycle.worker.serving import Estimates, Job, Served, Take, accepts
 
@@ -28,7 +28,7 @@ def serve(work: Job, take: Take = accepts, journal: str | Path | None = None, es
     on_stdio(lambda send: Served(work, take, send, kept, estimate))
 
 
-def on_stdio(make: Callable[[Callable[[Called], None]], Served]) -> None:
+def on_stdio(make: Callable[[Callable[[Called | Look], object]], Served]) -> None:
     """Put a worker of one's own making behind stdin and stdout; it is made with its way to ask for tools."""
     wire, sys.stdout = os.fdopen(os.dup(1), "wb"), sys.stderr
     os.dup2(2, 1)

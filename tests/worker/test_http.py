@@ -1,6 +1,10 @@
 """The seven exchanges over HTTP: a real server, the same port as a pipe's, and what comes over the wire that should not."""
 
+import os
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Iterator
 
 import httpx
@@ -92,3 +96,17 @@ def test_the_document_has_every_exchange(url: str) -> None:
     assert set(document["paths"]) == {f"/{name}" for name in (*EXCHANGES, "calls", "given")}
     refs = {ref for ref in str(document).split("'") if ref.startswith("#/")}
     assert {ref.rpartition("/")[2] for ref in refs} <= set(document["components"]["schemas"])
+
+
+def test_a_worker_that_says_look_ends_the_wait_for_its_calls(tmp_path: object) -> None:
+    program = "import time\nfrom lifecycle.worker.http import serve_http\nserve_http(lambda desk: time.sleep(1), token='t')"
+    environment = {**os.environ, "PYTHONPATH": ":".join(sys.path)}
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, env=environment) as child:
+        assert child.stdout is not None
+        with Http(child.stdout.readline().strip(), token="t") as worker:
+            worker.ask("take", task=Task(job="j", goal="g", requester="ann", worker="wes"))
+            begun = time.monotonic()
+            while worker.ask("result", job="j").came == "not_yet":  # type: ignore[union-attr]
+                assert worker.call(20.0) is None
+                assert time.monotonic() - begun < 15
+        child.kill()

@@ -16,6 +16,7 @@ from lifecycle.law.states import Work
 from lifecycle.law.terms import Condition, Terms
 from lifecycle.worker import (
     EXCHANGES,
+    Called,
     CallRefused,
     Came,
     Can,
@@ -23,6 +24,7 @@ from lifecycle.worker import (
     Free,
     Given,
     Local,
+    Look,
     Needs,
     Pipe,
     Status,
@@ -31,6 +33,7 @@ from lifecycle.worker import (
     Task,
     WorkerError,
 )
+from lifecycle.worker.port import Calls
 
 PROGRAMS = Path(__file__).with_name("programs.py")
 TASK = Task(job="j1", goal="build it", requester="ann", worker="wes", terms=Terms((Condition("c1", "it builds"),)))
@@ -230,3 +233,26 @@ def test_work_that_raises_has_failed_and_says_what_with() -> None:
     soon(worker, "failed")
     came = worker.ask("result", job="j1")
     assert isinstance(came, Came) and came.fail is not None and "ZeroDivisionError" in came.fail.words
+
+
+def test_a_worker_that_says_look_is_looked_at_at_once() -> None:
+    """It is done after a second: whoever polls every minute learns it then, and a call that it makes is not lost among looks."""
+    program = (
+        "import time\nfrom lifecycle.worker import serve\nserve(lambda desk: (time.sleep(1), desk.progress('half', 'a'), 7)[-1])"
+    )
+    with Pipe([sys.executable, "-c", program], environment={"PYTHONPATH": ":".join(sys.path)}) as worker:
+        worker.ask("take", task=Task(job="j", goal="g", requester="ann", worker="wes"))
+        begun = time.monotonic()
+        while worker.ask("result", job="j").came == "not_yet":  # type: ignore[union-attr]
+            assert worker.call(60.0) is None
+            assert time.monotonic() - begun < 30
+        assert list(worker.strays) == []
+
+
+def test_looks_without_end_wait_in_one_place() -> None:
+    calls = Calls(2)
+    for _ in range(1_000):
+        assert calls.put(Look(look="j"))
+    called = Called(call="c", job="j", tool="t", arguments={})
+    assert calls.put(called) and not calls.put(called)
+    assert [calls.get(0), calls.get(0), calls.get(0)] == [Look(look="j"), called, None]
