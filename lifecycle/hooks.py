@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from attrs import frozen
 
 from lifecycle.law.errors import LifecycleError
-from lifecycle.law.log import Entry, Store
+from lifecycle.law.log import Entry, Store, end
 from lifecycle.law.values import instant
 
 ATTEMPTS = 5
@@ -79,7 +79,7 @@ class Subscription:
         if self._store.get(POSITIONS, self._name) is not None:
             return
         if after is None:
-            after = _end(self._store)
+            after = end(self._store)
         self._store.put(POSITIONS, self._name, str(after), None)
 
     def _run(self) -> None:
@@ -130,17 +130,6 @@ class Subscription:
         else:
             if was is not None:
                 self._store.put(_FAILURES, key, None, was)
-
-
-def _end(store: Store) -> int:
-    """The last position there is: doubled to, then halved to, as a long feed is not read through."""
-    low, high = 0, 1
-    while store.feed(high, 1):
-        low, high = high, high * 2
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (middle + 1, high) if store.feed(middle, 1) else (low, middle)
-    return low
 
 
 def failures(store: Store, name: str) -> list[Failure]:

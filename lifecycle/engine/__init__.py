@@ -21,7 +21,7 @@ from lifecycle.law.errors import Conflict, CorruptLog, JobNotFound, KeptRefusal,
 from lifecycle.law.guards.move import Fault
 from lifecycle.law.job import Job
 from lifecycle.law.limits import LIMITS, Limits
-from lifecycle.law.log import Entry, Head, Query, Receipt, Row, Store
+from lifecycle.law.log import Entry, Head, Query, Receipt, Row, Store, end
 from lifecycle.law.states import ENDED, OPEN, RUNNING, Stage, State
 from lifecycle.law.table import LAW, LAWS, Law
 
@@ -212,6 +212,10 @@ class Engine:
                 yield Notice(position, entry)
             if not seen and not self._await_news(after, wait, told, poll):
                 return
+
+    def position(self) -> int:
+        """Where the store's entries end now: `watch(after=position())` tells only what is new."""
+        return end(self.store)
 
     def audit(self, job: str | None = None, *, receipts: Iterable[Receipt] = ()) -> list[Finding]:
         """Hold one log, or all, against hashes, law and receipts: the first bad entry of each bad job; empty if all is well."""

@@ -79,6 +79,11 @@ class Requirement:
     probe: Probe | None = None
     guard: Guard | None = None
 
+    def implies(self, other: "Requirement") -> bool:
+        """Whether whoever asks for this asks for the other too: the same, up to the same sizes or larger, no less irreversible."""
+        same = (self.invariant, self.value) == (other.invariant, other.value)
+        return same and self.irreversible >= other.irreversible and covers(self.upto, other.upto)
+
     @property
     def asks(self) -> tuple[str, str, tuple[tuple[str, int], ...], bool]:
         """What is required, apart from the evidence in hand."""

@@ -286,3 +286,14 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Let go of files and connections; twice is once."""
+
+
+def end(store: Store) -> int:
+    """The last position that a store has given out: doubled to, then halved to, as a long feed is not read through."""
+    low, high = 0, 1
+    while store.feed(high, 1):
+        low, high = high, high * 2
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (middle + 1, high) if store.feed(middle, 1) else (low, middle)
+    return low

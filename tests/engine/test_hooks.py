@@ -231,6 +231,7 @@ def test_a_new_hook_does_not_read_what_was_there_before(place: Place, jobs: Jobs
 def test_watching_ends_when_nothing_new_comes(jobs: Jobs) -> None:
     """By default what is there, at once; with a `wait`, after that long with nothing new."""
     assert list(jobs.watch()) == list(jobs.watch(wait=0.01)) == []
+    assert jobs.position() == 0
     at(jobs, Stage.READY)
     whole = list(jobs.watch())
     assert [notice.entry.receipt for notice in whole] == [entry.receipt for entry in jobs.log("job")]
@@ -328,3 +329,10 @@ def test_waiting_wakes_for_what_its_own_engine_writes(jobs: Jobs, clock: Clock) 
     jobs.sweep()
     reader.join(20)
     assert heard == ["request", "defer", "lapse"]
+
+
+def test_whoever_watches_from_now_on_is_told_only_what_is_new(jobs: Jobs) -> None:
+    request(jobs, "old")
+    now = jobs.position()
+    request(jobs, "new")
+    assert [notice.entry.job for notice in jobs.watch(now)] == ["new"]

@@ -432,8 +432,17 @@ def drops_exclusion(held: Sequence[Exclusion], wanted: Iterable[Exclusion]) -> b
 
 
 def drops_invariant(held: Sequence[Requirement], wanted: Iterable[Requirement]) -> bool:
-    """Whether an invariant that is wanted is not held, whatever the evidence that comes with it."""
-    return not {_invariant(requirement) for requirement in wanted} <= {_invariant(requirement) for requirement in held}
+    """Whether an invariant that is wanted is not held as wide or wider, whatever the evidence that comes with it."""
+    return any(not any(_as_wide(one, other) for one in held) for other in wanted)
+
+
+def _as_wide(one: Requirement, other: Requirement) -> bool:
+    if (one.id, one.invariant, one.value) != (other.id, other.invariant, other.value):
+        return False
+    if other.irreversible and not one.irreversible:
+        return False
+    unbounded = float("inf")
+    return all(bound >= other.upto.get(size, unbounded) for size, bound in one.upto.items())
 
 
 def _invariant(requirement: Requirement) -> tuple[object, ...]:

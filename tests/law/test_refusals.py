@@ -589,6 +589,30 @@ def test_an_acceptance_that_states_less_than_was_asked_is_a_counter(less: dict[s
     assert Script(**REQUEST).refused("accept", **less).reason is Reason.WEAKER_TERMS
 
 
+@pytest.mark.parametrize(
+    ("asked", "stated", "taken"),
+    [
+        ({"batch": 100}, {"batch": 100}, True),
+        ({"batch": 100}, {"batch": 512}, True),
+        ({"batch": 100}, {}, True),
+        ({"batch": 100}, {"batch": 99}, False),
+        ({"batch": 100}, {"batch": 100, "bytes": 1}, False),
+        ({}, {"batch": 10**9}, False),
+    ],
+)
+def test_an_invariant_that_is_stated_as_wide_or_wider_is_no_less(
+    asked: dict[str, int], stated: dict[str, int], taken: bool
+) -> None:
+    """Entailment is by meaning: what holds up to 512 holds up to 100, and only what is unbounded holds for an unbounded ask."""
+    guard = GUARDED.guard
+    script = Script(requirements=(Requirement("whole", "atomicity", "all_or_nothing", asked, guard=guard),))
+    terms = {"requirements": (Requirement("whole", "atomicity", "all_or_nothing", stated, guard=guard),)}
+    if taken:
+        assert script.does("accept", **terms).stage is Stage.READY
+    else:
+        assert script.refused("accept", **terms).reason is Reason.WEAKER_TERMS
+
+
 def test_an_acceptance_may_add_and_may_state_only_some_of_the_kinds() -> None:
     script = Script(**REQUEST).does("accept", conditions=(BUILDS, READS, LOOKS), exclusions=(NO_NET, NO_ROOT))
     assert script.job.terms == Terms((BUILDS, READS, LOOKS), (NO_NET, NO_ROOT), (GUARDED,))

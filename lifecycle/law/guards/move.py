@@ -86,9 +86,9 @@ def uncovered(have: Iterable[Exclusion], want: Iterable[Exclusion]) -> list[str]
 
 
 def unentailed(have: Iterable[Requirement], want: Iterable[Requirement]) -> list[str]:
-    """The invariants wanted that are not there, whatever the evidence in hand, named."""
-    held = {requirement.id: requirement.asks for requirement in have}
-    return [f"invariant `{requirement.id}`" for requirement in want if held.get(requirement.id) != requirement.asks]
+    """The invariants wanted that are not there, as wide or wider, whatever the evidence in hand, named."""
+    held = {requirement.id: requirement for requirement in have}
+    return [f"invariant `{one.id}`" for one in want if one.id not in held or not held[one.id].implies(one)]
 
 
 def imposed(job: Job) -> tuple[list[Exclusion], list[Requirement]]:
