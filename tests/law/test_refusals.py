@@ -604,13 +604,12 @@ def test_an_invariant_that_is_stated_as_wide_or_wider_is_no_less(
     asked: dict[str, int], stated: dict[str, int], taken: bool
 ) -> None:
     """Entailment is by meaning: what holds up to 512 holds up to 100, and only what is unbounded holds for an unbounded ask."""
-    guard = GUARDED.guard
-    script = Script(requirements=(Requirement("whole", "atomicity", "all_or_nothing", asked, guard=guard),))
-    terms = {"requirements": (Requirement("whole", "atomicity", "all_or_nothing", stated, guard=guard),)}
+    script = Script(requirements=(Requirement("whole", "atomicity", "all_or_nothing", asked),))
+    says = {"requirements": (Requirement("whole", "atomicity", "all_or_nothing", stated),), "advertisement": ADVERT}
     if taken:
-        assert script.does("accept", **terms).stage is Stage.READY
+        assert script.does("accept", **says).job.stage is Stage.READY
     else:
-        assert script.refused("accept", **terms).reason is Reason.WEAKER_TERMS
+        assert script.refused("accept", **says).reason is Reason.WEAKER_TERMS
 
 
 def test_an_acceptance_may_add_and_may_state_only_some_of_the_kinds() -> None:
