@@ -30,6 +30,9 @@ EXTRAS = {
 }
 """Which extra brings a package that a verb may need."""
 
+VERBS = {"conform": "conform", "negotiate": "handshake"}
+"""Which extra brings all that a verb needs, where it has one of its own."""
+
 
 class Verbs(click.Group):
     """Errors of the library, and an extra that is not installed, are one line and exit 1, whatever the verb."""
@@ -40,7 +43,8 @@ class Verbs(click.Group):
         except LifecycleError as error:
             raise click.ClickException(printable(str(error), 2_000)) from error
         except ModuleNotFoundError as error:
-            extra = EXTRAS.get((error.name or "").partition(".")[0])
+            package = (error.name or "").partition(".")[0]
+            extra = VERBS.get(ctx.invoked_subcommand or "", EXTRAS.get(package)) if package in EXTRAS else None
             if extra is None:
                 raise
             raise click.ClickException(f"no package `{error.name}`; to mend it, pip install 'lifecycle[{extra}]'") from error

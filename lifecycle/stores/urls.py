@@ -19,7 +19,9 @@ def store_at(url: str, clock: Callable[[], datetime] | None = None) -> Store:
 
         return SqliteStore(rest[3:], clock)
     if scheme in ("postgresql", "postgres") and rest.startswith("//"):
-        from lifecycle.stores.postgres import PostgresStore
-
+        try:
+            from lifecycle.stores.postgres import PostgresStore
+        except ModuleNotFoundError as error:
+            raise StoreError(f"no package `{error.name}`; to mend it, pip install 'lifecycle[postgres]'") from error
         return PostgresStore(url, clock)
     raise StoreError(f"no store at `{url}`; to mend it, give `memory:`, `sqlite:///jobs.db` for a file, or `postgresql://...`")

