@@ -8,7 +8,6 @@ One thread writes. Whatever was submitted while it wrote is its next commit; a r
 that is refused does not touch the others. A caller that is cancelled leaves its act either done or not: the same id tells.
 """
 
-import asyncio
 import queue
 import threading
 from collections.abc import Callable
@@ -49,15 +48,21 @@ class AsyncJobs:
             raise StoreError("these jobs are closed; to mend it, open them anew")
         future: Future[Receipt] = Future()
         self._waiting.put((Submission(job, act, by, id, expect), future))
+        import asyncio  # whoever waits here has it loaded already; everybody else need not pay for it
+
         return await asyncio.wrap_future(future)
 
     async def call(self, method: Callable[Concatenate[Jobs, P], T], *args: P.args, **named: P.kwargs) -> T:
         """Any method of `Jobs`, in a thread: reads, requests, seats."""
+        import asyncio
+
         return await asyncio.to_thread(method, self.jobs, *args, **named)
 
     async def close(self) -> None:
         """Write what waits, and let go of the store; twice is once."""
         if not self._closed.is_set():
+            import asyncio
+
             self._closed.set()
             self._waiting.put(None)
             await asyncio.to_thread(self._writer.join)

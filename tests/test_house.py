@@ -69,8 +69,8 @@ PACKAGES = {
     "cli": {"click", "rich"},
 }
 
-# What may be imported inside a function: a dependency that not every user has, and rooms that not every start needs.
-OPTIONAL = {"hypothesis", "matplotlib", "psycopg", "psycopg_pool", "pytest"}
+# What may be imported inside a function: a dependency that not every user has, and what not every start needs.
+OPTIONAL = {"asyncio", "hypothesis", "matplotlib", "psycopg", "psycopg_pool", "pytest"}
 LAZY = ("lifecycle/__init__.py", "lifecycle/cli/*.py", "lifecycle/stores/urls.py")
 
 # The law reads no clock, rolls no dice, opens nothing, waits for nothing.

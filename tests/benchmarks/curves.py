@@ -88,7 +88,11 @@ def draw(curves: dict[str, dict[str, Curve]], path: Path) -> None:
         for name, points in lines.items():
             place.plot(*zip(*points, strict=True), marker="o", label=name)
         place.set_title(title)
+        at = [x for x, _ in next(iter(lines.values()))]
         place.set_xscale("log")
+        place.set_xticks(at, [f"{x:,.0f}" for x in at])
+        place.set_xticks([], minor=True)
+        place.margins(y=0.25)
         place.set_ylim(bottom=0)
         place.grid(alpha=0.3)
         place.legend()
