@@ -5,6 +5,8 @@
     def test_my_worker_conforms():
         conform(["./my-worker"]).check()
 
+or one test for each must, by the plugin beside this file: `pytest -p lifecycle.conformance.workers.plugin --worker ./my-worker`.
+
 Each must is passed, failed with what was seen, or not checked with why: what cannot be seen from outside is never passed. Every
 exchange has ANSWER seconds, every job that is neither slow nor waiting ENDS; no worker can hang the harness.
 """

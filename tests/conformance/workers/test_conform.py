@@ -174,3 +174,29 @@ def test_the_table_of_mutants_and_probes_has_every_mutant_caught_by_its_own() ->
     assert list(failed) == ["reference", *MUTANTS]
     assert failed.pop("reference") == set()
     assert all(MUTANTS[name][0] in musts for name, musts in failed.items())
+
+
+# In pytest
+
+
+def pytests(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": KNOWN["PYTHONPATH"]}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "lifecycle.conformance.workers.plugin", *words]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, env=environment, check=False)
+
+
+def test_the_plugin_has_one_test_for_each_must_of_the_worker_that_is_named(tmp_path: Path) -> None:
+    bad = pytests("--worker", " ".join([*REFERENCE, "bare_refusal"]), "-k", "07 or 19 or 20", cwd=tmp_path)
+    assert bad.returncode == 1 and "1 failed, 2 passed, 17 deselected" in bad.stdout, bad.stdout
+    assert " 7. failed" in bad.stdout and "Traceback" not in bad.stdout
+    gone = pytests("--worker", "./nothing-there", "-k", "07", cwd=tmp_path)
+    assert gone.returncode == 1 and "cannot be started" in gone.stdout
+
+
+def test_the_suite_is_a_class_of_ones_own_and_what_is_not_checked_is_skipped(tmp_path: Path) -> None:
+    (tmp_path / "test_mine.py").write_text(
+        "from lifecycle.conformance.workers import Goals\nfrom lifecycle.conformance.workers.plugin import suite\n"
+        f"TestMine = suite({REFERENCE!r}, goals=Goals(outside=''))\n"
+    )
+    told = pytests("-rs", "-k", "must_07 or must_01", cwd=tmp_path)
+    assert told.returncode == 0 and "1 passed, 1 skipped, 18 deselected" in told.stdout, told.stdout
