@@ -92,7 +92,7 @@ class AsyncJobs:
                 late[1].set_exception(StoreError("these jobs are closed; to mend it, open them anew"))
 
     def _commit(self, batch: list[_Asked]) -> None:
-        """All in one commit; if one is refused, each in its own."""
+        """All in one commit; if one is refused, in two, and so on: one among many costs a few commits, not as many as there are."""
         if not batch:
             return
         try:
@@ -102,8 +102,8 @@ class AsyncJobs:
                 for _, future in batch:
                     future.set_exception(error)
             else:
-                for one in batch:
-                    self._commit([one])
+                self._commit(batch[: len(batch) // 2])
+                self._commit(batch[len(batch) // 2 :])
             return
         self.commits += 1
         for (_, future), receipt in zip(batch, receipts, strict=True):

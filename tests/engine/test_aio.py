@@ -39,6 +39,21 @@ def test_one_that_is_refused_does_not_touch_the_others(place: Place) -> None:
     assert isinstance(first, Refused) and not any(isinstance(one, BaseException) for one in rest)
 
 
+def test_one_refused_among_many_costs_few_commits(place: Place, jobs: Jobs) -> None:
+    watched = Watched(jobs.store)
+
+    async def main() -> list[object]:
+        async with AsyncJobs(place.over(watched)) as shared:
+            asked = [shared.submit(f"j{n}", acts.Request(goal="g", worker="wes"), by="ann") for n in range(64)]
+            asked.insert(40, shared.submit("j3", acts.Accept(answers="j3"), by="ann"))
+            return list(await asyncio.gather(*asked, return_exceptions=True))
+
+    told = asyncio.run(main())
+    assert [isinstance(one, Refused) for one in told] == [n == 40 for n in range(65)]
+    assert watched.told.count("append") < 40
+    assert len(jobs.find()) == 64
+
+
 def test_a_cancelled_caller_leaves_its_act_done_or_not_and_the_next_one_works(place: Place, jobs: Jobs) -> None:
     async def main() -> None:
         async with AsyncJobs(place.over(jobs.store)) as shared:
