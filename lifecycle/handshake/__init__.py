@@ -2,7 +2,7 @@
 
     found = negotiate(requirements, advertisement, remote=HttpRemote(url), work=Workload(512, records, poison))
     if found.grounded:
-        jobs.request(goal, ..., requirements=found.requirements)
+        jobs.request(goal, ..., requirements=found.requirements, verdict=True)      # a guard's reconciliation is a required check
 
 The law decides each requirement (`lifecycle.law.capability.ground`); here it is given its evidence: probes that were run, guards
 that are in hand. A refusal names every invariant that is not verified and what would discharge it.
