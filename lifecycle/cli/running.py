@@ -5,6 +5,7 @@ after a Ctrl-C.
 """
 
 import sys
+from datetime import timedelta
 from pathlib import Path
 
 import click
@@ -30,13 +31,14 @@ leave_option = click.option(
 @click.option("--id", "job", metavar="JOB", help="The job's id; by default a new one.")
 @click.option("--consent", multiple=True, metavar="TOOL", help="Ask for every call of this tool; may be given again.")
 @click.option("--environment", metavar="ID", help="What this environment is called in the contract's checks.")
+@click.option("--lease", default=600.0, show_default=True, metavar="SECONDS", help="How long the worker may be silent.")
 @reworks_option
 @leave_option
 @store_option
 @json_option
 def run(
     contract: Path, worker: tuple[str, ...], root: Path, base: str | None, name: str | None, job: str | None,
-    consent: tuple[str, ...], environment: str | None, reworks: int, leave: bool, store: str, as_json: bool,
+    consent: tuple[str, ...], environment: str | None, lease: float, reworks: int, leave: bool, store: str, as_json: bool,
 ) -> None:  # fmt: skip
     """Have a worker do what a contract asks, and judge what it did by the contract's checks.
 
@@ -54,6 +56,7 @@ def run(
     with opened(store, make=True, sweeping=True) as jobs:
         begun = begin(
             jobs, held, worker, root, base=known, worker=name, consent=consent, environment=environment, id=job,
+            lease=timedelta(seconds=lease),
         )  # fmt: skip
         _through(jobs, begun, reworks, leave, as_json)
 

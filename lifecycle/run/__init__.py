@@ -12,11 +12,13 @@
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 
 from lifecycle.checks import Workspace
 from lifecycle.jobs import Jobs
 from lifecycle.law.contract import Contract
+from lifecycle.law.limits import LEASE
 from lifecycle.run.judging import PreconditionFailed, hold
 from lifecycle.run.order import NotRun, Order, keep, kept, named, requested
 from lifecycle.run.people import Away, People, Verdicts
@@ -43,15 +45,17 @@ __all__ = [
 def begin(
     jobs: Jobs, contract: Contract, argv: Sequence[str], root: str | Path, *, base: str | None = None, worker: str | None = None,
     consent: Sequence[str] = (), environment: str | None = None, verdict: bool = True, id: str | None = None,
+    lease: timedelta = LEASE,
 ) -> str:  # fmt: skip
     """Hold the tree against what must hold before the work, and request the job; its id.
 
-    `base` is looked up now: what is not the worker's to change is taken from there. PreconditionFailed if something does not hold.
+    `base` is looked up now: what is not the worker's to change is taken from there. `lease`: how long the worker may be silent
+    until the job counts as abandoned. PreconditionFailed if something does not hold.
     """
     workspace = Workspace.at(root, base, environment)
     order = Order(tuple(argv), str(workspace.root), workspace.base, environment, tuple(consent))
     hold(contract, workspace)
-    job = requested(jobs, contract, worker or named(argv), id, verdict and bool(contract.acceptance))
+    job = requested(jobs, contract, worker or named(argv), id, verdict and bool(contract.acceptance), lease)
     keep(jobs.store, job, order)
     return job
 

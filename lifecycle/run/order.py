@@ -6,6 +6,7 @@ nothing but the job's id.
 
 import re
 from collections.abc import Sequence
+from datetime import timedelta
 from pathlib import Path
 
 from pydantic import TypeAdapter
@@ -17,7 +18,7 @@ from lifecycle.law.contract import Contract
 from lifecycle.law.errors import LifecycleError
 from lifecycle.law.job import Job
 from lifecycle.law.log import Store
-from lifecycle.law.terms import CommandCheck
+from lifecycle.law.terms import CommandCheck, Intervals
 from lifecycle.law.tools import ToolContract
 from lifecycle.law.values import CLOSED, Json
 from lifecycle.toolhost import Host, Profile, Registry, register_edit, register_test
@@ -70,13 +71,13 @@ def named(argv: Sequence[str]) -> str:
     return re.sub(r"[^A-Za-z0-9_-]+", "-", (stems or ["worker"])[-1])[:128].strip("-") or "worker"
 
 
-def requested(jobs: Jobs, contract: Contract, worker: str, id: str | None, verdict: bool) -> str:
+def requested(jobs: Jobs, contract: Contract, worker: str, id: str | None, verdict: bool, lease: timedelta) -> str:
     """Ask for the job: its requester is the user whom the contract names, its verifier the contract's; the job's id."""
     requester = contract.owners.user or "requester"
     verifier = contract.owners.verifier or "verifier"
     handle = jobs.request(
         contract.goal, requester=requester, worker=worker, contract=contract, verifier=verifier, authorities=(requester,),
-        verdict=verdict, id=id,
+        verdict=verdict, intervals=Intervals(lease=lease), id=id,
     )  # fmt: skip
     return handle.id
 

@@ -33,7 +33,7 @@ REWORKS = 1
 """How often a worker is given its result back, unless it is said otherwise."""
 
 SILENCES = 3
-"""Answers that a worker may owe in a row: after that it counts as gone."""
+"""Answers in a row that a worker may owe, or get wrong, before it is given up: no answer at all only before it has accepted."""
 
 Tell = Callable[[Entry], None]
 
@@ -235,13 +235,13 @@ class Tending:
         return True
 
     def _no_answer(self, error: WorkerError) -> bool:
-        """Nobody speaks for a worker but itself: one that is gone, or silent too often, has failed, and why is said."""
+        """A worker that is gone has failed, and why is said. One that is quiet has not: its lease runs, and the clock ends it."""
         self._silences += 1
-        if error.why != "gone" and self._silences < SILENCES:
+        promised = self.jobs.job(self.id).stage not in (Stage.REQUESTED, Stage.DEFERRED)
+        if (error.why == "quiet" and promised) or (error.why != "gone" and self._silences < SILENCES):
             return self._rest()
-        stage = self.jobs.job(self.id).stage
         words = shown(str(error), 1_500)
-        if stage in (Stage.REQUESTED, Stage.DEFERRED):
+        if not promised:
             self.jobs.seat(self.id, self.jobs.job(self.id).parties.requester).cancel(words)
         else:
             self._say(acts.Fail(words=words, work=Work.UNKNOWN))

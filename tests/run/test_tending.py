@@ -71,7 +71,8 @@ def tends(jobs: lifecycle.Jobs, tree: Path) -> Tends:
 
     def make(contract: Contract, work: object, people: Away | None = None, **more: object) -> Tending:
         consent = tuple(more.pop("consent", ()))
-        job = begin(jobs, contract, ["w"], tree, base="HEAD", worker="wes", consent=consent, id="j")
+        lease = {"lease": more.pop("lease")} if "lease" in more else {}
+        job = begin(jobs, contract, ["w"], tree, base="HEAD", worker="wes", consent=consent, id="j", **lease)
         order = Order(("w",), str(tree), checks.Workspace.at(tree, "HEAD").base, None, consent)
         worker = work if isinstance(work, Local | Faulty) else Local(work)
         return Tending(jobs, job, order, worker, people or Away(), **more)
@@ -215,7 +216,7 @@ class Faulty:
         pass
 
 
-@pytest.mark.parametrize(("why", "asks"), [("gone", 1), ("quiet", 3), ("malformed", 3)])
+@pytest.mark.parametrize(("why", "asks"), [("gone", 1), ("malformed", 3)])
 def test_a_worker_that_answers_no_more_has_failed_and_why_is_said(why: str, asks: int, tends: Tends, jobs: lifecycle.Jobs) -> None:
     inner = Local(lambda desk: desk.ask("never", "requester"))
 
@@ -229,6 +230,22 @@ def test_a_worker_that_answers_no_more_has_failed_and_why_is_said(why: str, asks
     assert worker.asked.count("status") == asks
     assert (jobs.job("j").stage, report(jobs, "j").reason) == ("error", "failed")
     assert "it is lost" in report(jobs, "j").why
+    inner.close()
+
+
+def test_a_worker_that_is_quiet_has_not_failed_and_the_clock_ends_it(tends: Tends, jobs: lifecycle.Jobs) -> None:
+    """Nobody speaks for it; before it has accepted, the requester asks it no more."""
+    inner = Local(lambda desk: desk.ask("never", "requester"))
+
+    def answers(exchange: str, nth: int) -> Answer:
+        if exchange == "status":
+            raise WorkerError("faulty", "status", "quiet", "no answer")
+        return inner.ask("take", task=Task(job="j", goal="g", requester="requester", worker="wes"))
+
+    worker = Faulty(answers)
+    assert tends(BARE, worker, lease=timedelta(seconds=1)).through()
+    assert worker.asked.count("status") > 3
+    assert (jobs.job("j").stage, report(jobs, "j").reason, path(jobs)) == ("error", "abandoned", ["request", "accept", "lapse"])
     inner.close()
 
 

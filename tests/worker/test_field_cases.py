@@ -239,3 +239,33 @@ def test_case_54_a_late_reply_is_never_taken_for_an_answer_to_the_next_job() -> 
         assert worker.ask("status", job="new").status == "working"  # type: ignore[union-attr]
     finally:
         worker.close()
+
+
+@pytest.mark.parametrize(("resumes", "stage"), [(False, "error"), (True, "result.unverified")])
+def test_a_worker_that_is_suspended_is_abandoned_within_its_lease_and_one_that_wakes_goes_on(
+    jobs: Jobs, resumes: bool, stage: str
+) -> None:
+    """SIGSTOP: nobody answers in the agent's place, and nobody says that it has failed."""
+    lease, live = 2.0, []
+
+    def start() -> Pipe:
+        live.append(program(BRIEF, 1.5, deadline=0.5))
+        return live[-1]
+
+    def suspend() -> None:
+        until(lambda: jobs.find(stage="accepted.ready"))
+        os.kill(live[0].pid, signal.SIGSTOP)
+        if resumes:
+            time.sleep(1.0)
+            os.kill(live[0].pid, signal.SIGCONT)
+
+    async def run() -> Report:
+        async with Director(jobs, {"wes": start}, requester="ann") as director:
+            threading.Thread(target=suspend).start()
+            return await director.assign("slow", id="j", intervals=Intervals(lease=timedelta(seconds=lease)))
+
+    begun = time.monotonic()
+    assert asyncio.run(run()).stage == stage
+    if not resumes:
+        assert str(jobs.job("j").termination) == "abandoned / none"
+        assert time.monotonic() - begun < lease + 0.5 + 10  # an answer's time, and what starting takes here
